@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * p3_rt.h - the runtime: who am I, who are the others, where do they live
+ *
+ * Owns the job description: rank, size, node of each rank, job id, secret key, nid/pid map, and the rank order of
+ * MPICH_RANK_REORDER_METHOD, computed here once for MPI, SHMEM and plain Portals programs alike. Sources, in this
+ * order: PMI-1 (PMI_FD, or PMI_PORT and PMI_ID), the reference's variables (PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP,
+ * PTL_MY_JID), nothing (a job of one). Half-set variables are an error. Internal to libportals.
+ */
+#ifndef P3_RT_H
+#define P3_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum p3_rt_source { P3_RT_SINGLE, P3_RT_ENV, P3_RT_PMI1 };
+
+struct p3_rt_job {
+	enum p3_rt_source source;
+	uint32_t rank, size;		/* after reordering */
+	uint32_t launch_rank;		/* as the launcher numbers us */
+	uint32_t node, nodes;		/* own (virtual) node, number of nodes */
+	uint32_t local_rank, local_size;	/* among the ranks of the own node, in rank order */
+	uint32_t jid;			/* job id, never 0 */
+	uint32_t uid;			/* effective user id */
+	char name[128];			/* unique among the jobs of this machine; same in all ranks of a node */
+	uint8_t key[16];		/* secret, same in all ranks; derived (no secret) for P3_RT_ENV */
+	uint32_t *node_of;		/* [size] node of each rank */
+	uint32_t *local_of;		/* [size] local rank of each rank on its node */
+	uint32_t *nid, *pid;		/* [size] Portals ids: nid = node + 1 and pid = P3_RT_PID0 + local rank, unless
+					 * the maps of the environment say otherwise */
+	uint32_t *local_ranks;		/* [local_size] rank of each local rank */
+	uint32_t *launch_of;		/* [size] launcher's number of each rank */
+};
+
+#define P3_RT_PID0	256
+
+/**
+ * p3_rt_get - the job, read once (thread-safe); later calls return the same
+ * @err: out, one sentence with the remedy when NULL is returned
+ *
+ * Never leaves half a job. For PMI it does init, map and key exchange and one barrier (collective over all ranks).
+ */
+const struct p3_rt_job *p3_rt_get(const char **err);
+
+/* PMI barrier over all ranks of the job; no-op for a job of one. 0 or -errno. */
+int p3_rt_barrier(void);
+
+/* Key-value exchange over all ranks (collective calls: put, barrier, get). -ENOSYS without a launcher. */
+int p3_rt_put(const char *key, const char *value);
+int p3_rt_get_value(const char *key, char *value, size_t len);
+
+/**
+ * p3_rt_reorder - rank order of MPICH_RANK_REORDER_METHOD
+ * @method: 0 round-robin, 1 SMP (ranks fill a node before the next), 2 folded, 3 from @file
+ * @file:   for method 3: path of MPICH_RANK_ORDER, NULL for ./MPICH_RANK_ORDER
+ * @node_of_slot: [size] node of each launch slot; @order out [size]: rank that launch slot i gets
+ *
+ * Return: 0, or -1 with one line in err (file, line number and offending rank).
+ */
+int p3_rt_reorder(int method, const char *file, const uint32_t *node_of_slot, uint32_t size, uint32_t *order,
+		  char *err, size_t errlen);
+
+/* Cores that this process may run on, and whether the job has more local ranks than cores in all. */
+int p3_rt_cores(void);
+int p3_rt_oversubscribed(void);
+
+#endif
