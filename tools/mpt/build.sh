@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# build.sh - what is built and where
+#
+#	build/make            objects of this project (configured out of tree)
+#	build/prefix          its libraries, headers and tools, installed
+#	build/mpich-portals   MPICH with the channel over Portals
+#	build/mpich-nemesis   MPICH from the same source with its own channel, to compare with
+#	build/cache           MPICH's source and objects (MPT_CACHE=DIR: kept elsewhere, for several clones)
+#	build/bin             what a user calls: links into the above
+#	build/log             output of every step
+#
+# A step is skipped when nothing it reads is newer than its stamp, so that a second build takes no time.
+
+SOURCES=(portals nal kernel-nal shmem-portals tools tests configure.ac Makefile.am)
+JOBS=${MPT_JOBS:-$(nproc)}
+
+ours_configure()
+{
+	(cd "$ROOT" && autoreconf -if) || return 1
+	mkdir -p "$BUILD/make" && cd "$BUILD/make" &&
+		"$ROOT/configure" --prefix="$BUILD/prefix" --libdir="$BUILD/prefix/lib"
+}
+
+build_ours()
+{
+	local stamp=$BUILD/stamp.ours
+
+	if [ ! -f "$BUILD/make/Makefile" ] || [ ! -f "$ROOT/configure" ]; then
+		rm -f "$stamp"
+		step "configure" configure ours_configure || return 1
+	fi
+	(cd "$ROOT" && newer "$stamp" "${SOURCES[@]}") || return 0
+	mkdir -p "$BUILD"
+	touch "$stamp.new"	# from before the build: a file changed meanwhile is built next time
+	step "build Portals and SMARTMAP" make make -C "$BUILD/make" -j"$JOBS" || return 1
+	step "install them in $(short "$BUILD/prefix")" install make -C "$BUILD/make" install || return 1
+	mv "$stamp.new" "$stamp"
+}
+
+# mpich_script DEVICE - MPICH by its own script, which knows by itself what is up to date; we only save the asking.
+build_mpich()
+{
+	local device=$1 stamp=$BUILD/stamp.mpich-$1 args
+
+	[ -x "$ROOT/mpich-ch3-portals/build-mpich" ] || return 0
+	if [ "$device" = portals ]; then
+		(cd "$ROOT" && newer "$stamp" mpich-ch3-portals portals/include) || return 0
+	else
+		(cd "$ROOT" && newer "$stamp" mpich-ch3-portals/build-mpich) || return 0
+	fi
+	args=(--device "$device" --prefix "$BUILD/mpich-$device" --cache "${MPT_CACHE:-$BUILD/cache}" --jobs "$JOBS")
+	[ "$device" = portals ] && args+=(--portals "$BUILD/prefix")
+	touch "$stamp.new"
+	step "MPICH with ch3:$device (the first time takes several minutes)" "mpich-$device" \
+		"$ROOT/mpich-ch3-portals/build-mpich" "${args[@]}" || return 1
+	mv "$stamp.new" "$stamp"
+}
+
+# build/bin: MPICH's programs first, ours over them
+fill_bin()
+{
+	local d f want
+
+	mkdir -p "$BUILD/bin"
+	find "$BUILD/bin" -xtype l -delete
+	for d in "$BUILD/mpich-portals/bin" "$BUILD/prefix/bin"; do
+		for f in "$d"/*; do
+			[ -x "$f" ] || continue
+			want=$BUILD/bin/${f##*/}
+			[ "$(readlink "$want")" = "$f" ] || ln -sfn "$f" "$want"
+		done
+	done
+}
+
+build_all()
+{
+	use_tree
+	build_ours && build_mpich portals && fill_bin
+}
+
+need_built()
+{
+	use_tree
+	[ -x "$BUILD/bin/$1" ] && return
+	[ -d "$BUILD/prefix" ] && die "there is no $(short "$BUILD/bin/$1"); see ./mpt build"
+	die "not built yet: ./mpt build"
+}
+
+cmd_clean()
+{
+	local keep=("$DEPS" "$BUILD/cache") d all=
+	case ${1:-} in
+	'') ;;
+	--all) all=1 ;;
+	*) die "clean: unknown argument '$1' (there is --all)" ;;
+	esac
+	[ -d "$BUILD" ] || return 0
+	if [ -n "$all" ]; then
+		rm -rf "$BUILD"
+		return
+	fi
+	for d in "$BUILD"/*; do
+		case " ${keep[*]} " in *" $d "*) ;; *) rm -rf "$d" ;; esac
+	done
+	say "kept: downloads and caches in $(short "$DEPS") and $(short "$BUILD/cache") (clean --all removes them too)"
+}
+
+# run: aprun with one rank per core, unless the user says otherwise. Ranks beyond the cores are not bound.
+cmd_run()
+{
+	local v= n= args=() bind= a p
+
+	take_run_options "$@"
+	need_built aprun
+	set -- "${REST[@]+"${REST[@]}"}"
+	while [ $# -gt 0 ]; do
+		a=$1
+		case $a in
+		-v|--verbose) v=1 ;;
+		-n) n=${2:-}; args+=("$a" "$n"); shift ;;
+		-n[0-9]*) n=${a#-n}; args+=(-n "$n") ;;
+		-cc|--cpu-binding) bind=user; args+=("$a" "${2:-}"); shift ;;
+		-[NSdejmrLFb]) args+=("$a" "${2:-}"); shift ;;
+		--) shift; break ;;
+		-*) args+=("$a") ;;
+		*) break ;;
+		esac
+		shift
+	done
+	[ $# -gt 0 ] || die "run: no program; ./mpt run -n 4 ./prog"
+	[ -n "$n" ] || { n=1; args+=(-n 1); }
+	case $n in *[!0-9]*|'') die "run: -n wants a number, not '$n'" ;; esac
+	p=$(bench_cpus)
+	a=${p//[^,]/}
+	if [ -z "$bind" ]; then
+		if [ "$n" -le $((${#a} + 1)) ]; then
+			args+=(-cc cpu)
+			[ -n "$v" ] && note "mpt: $n ranks, one per core (of cores $p)"
+		else
+			args+=(-cc none)
+			[ -n "$v" ] && note "mpt: $n ranks on $((${#a} + 1)) cores: not bound; they give up their core while they wait"
+		fi
+	fi
+	[ -n "$v" ] && note "mpt: $BUILD/bin/aprun ${args[*]} $*"
+	exec "$BUILD/bin/aprun" "${args[@]}" "$@"
+}
+
+# As take_options, but stops at the first word that is not an option: it is the program.
+take_run_options()
+{
+	REST=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--yes|-y|--no-install) ;;
+		*) break ;;
+		esac
+		shift
+	done
+	REST=("$@")
+}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# peers.sh - the MPI libraries we are compared with
+#
+# Debian's MPICH and Open MPI are unpacked under build/deps/peers, even where they are installed, so that the user's own
+# mpicc stays what it is; ch3:nemesis is built from the source our channel is built from; --peer NAME=PREFIX adds any
+# other. To the rest of mpt a peer is a folder with bin/mpicc and bin/mpiexec. A peer that cannot be had leaves a file
+# build/deps/peers/NAME.why with one sentence, which goes into the results.
+
+PEERS=$DEPS/peers
+
+# The libraries behind a -dev package, whatever the release calls them (libmpich12, libopenmpi3t64, ...).
+peer_packages()
+{
+	local dev=$1
+	shift
+	printf '%s\n' "$dev" "$@"
+	apt-cache depends "$dev" 2>/dev/null | awk '$1 ~ /Depends:/ && $2 ~ /^lib(open)?mpi(ch)?[0-9]/ { print $2 }'
+}
+
+# fetch_peer NAME DEV-PACKAGE PACKAGE... (one step)
+fetch_peer()
+{
+	local name=$1 d=$PEERS/$1.new
+	shift
+	rm -rf "$d"
+	mkdir -p "$d/root"
+	# shellcheck disable=SC2046
+	fetch "$d/root" $(peer_packages "$@") || return 1
+	settle_"$name" "$d" "$PEERS/$name" || return 1
+	rm -rf "${PEERS:?}/$name"
+	mv "$d" "$PEERS/$name"
+}
+
+# Links by absolute path inside an unpacked tree (Debian's alternatives) are made to stay inside.
+settle_links()
+{
+	local root=$1 final=$2 f n
+	find "$root" -type l -lname '/*' | while read -r f; do
+		n=$(readlink "$f")
+		[ -e "$root$n" ] && ln -sf "$final$n" "$f"
+	done
+	return 0
+}
+
+settle_mpich()
+{
+	local d=$1 r=$2/root m
+	m=$(multiarch)
+	[ -e "$d/root/usr/lib/$m/libmpich.so" ] || { echo "no libmpich.so in the packages"; return 1; }
+	settle_links "$d/root" "$r"
+	mkdir -p "$d/bin"
+	cat >"$d/bin/mpicc" <<-END
+	#!/bin/sh
+	# Debian's mpicc.mpich names /usr; this one names the tree it was unpacked into.
+	L=$r/usr/lib/$m
+	exec "\${CC:-gcc}" -I$r/usr/include/$m/mpich "\$@" -L\$L -lmpich -Wl,-rpath,\$L -Wl,-rpath-link,\$L
+	END
+	cat >"$d/bin/mpiexec" <<-END
+	#!/bin/sh
+	export LD_LIBRARY_PATH=$r/usr/lib/$m:$r/usr/lib/$m/ucx\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+	export UCX_MODULE_DIR=$r/usr/lib/$m/ucx
+	exec $r/usr/bin/mpiexec.hydra "\$@"
+	END
+	chmod +x "$d/bin"/*
+}
+
+settle_openmpi()
+{
+	local d=$1 r=$2/root m o
+	m=$(multiarch)
+	o=usr/lib/$m/openmpi
+	[ -e "$d/root/$o" ] || { echo "no $o in the packages"; return 1; }
+	settle_links "$d/root" "$r"
+	mkdir -p "$d/bin"
+	cat >"$d/env" <<-END
+	# Open MPI and PMIx find their parts by these, instead of by the paths they were configured with.
+	export OPAL_PREFIX=$r/usr OPAL_LIBDIR=$r/$o/lib OPAL_PKGLIBDIR=$r/$o/lib/openmpi3 OPAL_BINDIR=$r/usr/bin
+	export OPAL_PKGDATADIR=$r/usr/share/openmpi OPAL_DATADIR=$r/usr/share OPAL_SYSCONFDIR=$r/etc/openmpi
+	export OPAL_INCLUDEDIR=$r/$o/include OPAL_PKGINCLUDEDIR=$r/$o/include/openmpi
+	export PMIX_INSTALL_PREFIX=$r/usr/lib/$m/pmix2 PMIX_PREFIX=$r/usr/lib/$m/pmix2
+	export LD_LIBRARY_PATH=$r/$o/lib:$r/usr/lib/$m:$r/usr/lib/$m/pmix2/lib:$r/usr/lib/$m/ucx\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+	export UCX_MODULE_DIR=$r/usr/lib/$m/ucx
+	END
+	cat >"$d/bin/mpicc" <<-END
+	#!/bin/sh
+	L=$r/usr/lib/$m
+	exec "\${CC:-gcc}" -I$r/$o/include "\$@" -L$r/$o/lib -L\$L -lmpi -Wl,-rpath,$r/$o/lib -Wl,-rpath,\$L \\
+		-Wl,-rpath-link,$r/$o/lib -Wl,-rpath-link,\$L
+	END
+	cat >"$d/bin/mpiexec" <<-END
+	#!/bin/sh
+	. ${2}/env
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	# one machine: no remote shell is looked for, no resource manager asked
+	export OMPI_MCA_plm=isolated OMPI_MCA_ras=^slurm,gridengine,tm
+	exec $r/usr/bin/orterun "\$@"
+	END
+	chmod +x "$d/bin"/*
+}
+
+# provide_peer NAME LABEL DEV-PACKAGE PACKAGE...
+provide_peer()
+{
+	local name=$1 label=$2
+	shift 2
+	[ -x "$PEERS/$name/bin/mpiexec" ] && return 0
+	mkdir -p "$PEERS"
+	rm -f "$PEERS/$name.why"
+	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+		echo "this system has no apt-get to download it with; --peer $name=PREFIX takes one that is installed" \
+			>"$PEERS/$name.why"
+		return 0
+	fi
+	step "$label to compare with: download, unpack" "peer-$name" fetch_peer "$name" "$@" ||
+		echo "its Debian packages could not be downloaded or unpacked (build/log/peer-$name.log)" >"$PEERS/$name.why"
+	return 0
+}
+
+# Fills LIBS (names in order), and per name LABEL, MPICC, MPIEXEC, and WHY (not empty: cannot be measured, because).
+declare -A LABEL MPICC MPIEXEC WHY
+LIBS=()
+add_lib()
+{
+	local name=$1
+	LIBS+=("$name")
+	LABEL[$name]=$2 MPICC[$name]=$3/bin/mpicc MPIEXEC[$name]=$3/bin/mpiexec WHY[$name]=
+	if [ ! -x "$3/bin/mpicc" ] || [ ! -x "$3/bin/mpiexec" ]; then
+		WHY[$name]=$(cat "$PEERS/$name.why" 2>/dev/null || echo "no bin/mpicc or bin/mpiexec in $(short "$3")")
+	fi
+}
+
+# provide_libs NAME=PREFIX...: the extra peers
+provide_libs()
+{
+	local p name
+
+	provide_peer mpich "Debian's MPICH (ch4:ucx)" libmpich-dev mpich
+	provide_peer openmpi "Open MPI" libopenmpi-dev openmpi-bin openmpi-common
+	mkdir -p "$PEERS"
+	rm -f "$PEERS/nemesis.why"
+	build_mpich nemesis || echo "building it failed (build/log/mpich-nemesis.log)" >"$PEERS/nemesis.why"
+
+	LIBS=()
+	add_lib ours "MPICH ch3:portals" "$BUILD/mpich-portals"
+	[ -n "${WHY[ours]}" ] && WHY[ours]="the channel is not built in this tree"
+	add_lib ours-off "the same, PTL_SMARTMAP=no" "$BUILD/mpich-portals"
+	WHY[ours-off]=${WHY[ours]}
+	add_lib mpich "MPICH ch4:ucx (Debian)" "$PEERS/mpich"
+	add_lib openmpi "Open MPI (Debian)" "$PEERS/openmpi"
+	add_lib nemesis "MPICH ch3:nemesis" "$BUILD/mpich-nemesis"
+	for p in "$@"; do
+		name=${p%%=*}
+		add_lib "$name" "$name (${p#*=})" "${p#*=}"
+	done
+}
+
+# launch LIB N PROGRAM ARGS... - with the library's own best placement; the programs pin themselves as well
+launch()
+{
+	local lib=$1 n=$2 cores family
+	shift 2
+	cores=$(bench_cpus)
+	cores=${cores//[^,]/}
+	cores=$((${#cores} + 1))
+	family=$(launcher_family "$lib")
+	case $lib:$family in
+	ours-off:*) export PTL_SMARTMAP=no ;;
+	esac
+	if [ "$n" -le "$cores" ]; then
+		case $family in
+		openmpi) set -- --bind-to core "$@" ;;
+		hydra) set -- -bind-to core "$@" ;;
+		esac
+	else
+		case $family in
+		openmpi) set -- --oversubscribe --bind-to none "$@" ;;
+		esac
+	fi
+	exec "${MPIEXEC[$lib]}" -n "$n" "$@"
+}
+
+launcher_family()
+{
+	[ -n "${FAMILY[$1]:-}" ] || case $("${MPIEXEC[$1]}" --version 2>&1 </dev/null | head -n 3) in
+	*"Open MPI"*|*OpenRTE*) FAMILY[$1]=openmpi ;;
+	*HYDRA*|*Hydra*|*hydra*) FAMILY[$1]=hydra ;;
+	*) FAMILY[$1]=other ;;
+	esac
+	echo "${FAMILY[$1]:-other}"
+}
+declare -A FAMILY
