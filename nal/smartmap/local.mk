@@ -2,5 +2,5 @@
 lib_LTLIBRARIES += nal/smartmap/libsmartmap.la
 include_HEADERS += nal/smartmap/smartmap.h
 pkgconfig_DATA += nal/smartmap/smartmap.pc
-nal_smartmap_libsmartmap_la_SOURCES = nal/smartmap/smartmap.h
+nal_smartmap_libsmartmap_la_SOURCES = nal/smartmap/smartmap.h nal/smartmap/smap_int.h
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
