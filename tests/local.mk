@@ -1,1 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Tests. Each is one word in P3_TESTS:
+#
+#	PART/NAME:PROGRAM[:OPTION,OPTION...]
+#
+# PART is one of those that tests/run names; PROGRAM a path, looked for in the build and then in the source, that
+# prints TAP (exit status 77: skipped, the last line of stderr says why). Options:
+#	limit=SECONDS	time limit (60)			ranks=N		N ranks under tests/common/multi
+#	args=A+B	arguments			env=A=x+B=y	environment
+#	killed=RANK	that rank is meant to die	warns		the test announces warnings of the library
+#	valgrind	also in part valgrind		nosan		not in part sanitizers
+# A test finds P3_BUILD, P3_SRC, MPT_BUILD (when ./mpt built it: MPICH is in $MPT_BUILD/mpich-portals, what is
+# installed in $MPT_BUILD/prefix) in its environment and runs in an empty folder, which is also its TMPDIR.
+# Programs belong to check_PROGRAMS (with -I$(top_srcdir)/tests/common for tap.h and multi.h), scripts and data files
+# to EXTRA_DIST.
+P3_TESTS =
+P3_CHECK_PARTS = --quick
+
+T_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/tests/common
+T_LIBS = portals/libportals.la nal/smartmap/libsmartmap.la
+
+check_PROGRAMS += tests/common/limit tests/common/multi
+tests_common_limit_SOURCES = tests/common/limit.c tests/common/leftovers.c tests/common/leftovers.h
+tests_common_limit_CPPFLAGS = $(T_CPPFLAGS)
+tests_common_multi_SOURCES = tests/common/multi.c tests/common/multi.h tests/common/tap.h
+tests_common_multi_CPPFLAGS = $(T_CPPFLAGS)
+
+EXTRA_DIST += tests/run tests/layout.sh tests/distcheck.sh tests/common/one tests/common/count tests/valgrind/suppressions .ci/run
+P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900
+
+include $(top_srcdir)/tests/unit/local.mk
+
+check-programs: $(check_PROGRAMS) tests/list
+tests/list: Makefile
+	@$(MKDIR_P) tests
+	$(AM_V_GEN)printf '%s\n' $(P3_TESTS) > $@
+check-local: check-programs
+	P3_BUILD=$(abs_top_builddir) P3_NO_MAKE=yes $(top_srcdir)/tests/run $(P3_CHECK_PARTS)
+clean-local-tests:
+	rm -rf tests/out tests/list tests/sanitizers tests/compilers-gcc tests/compilers-clang make.log
+clean-local: clean-local-tests
+.PHONY: check-programs clean-local-tests
