@@ -12,6 +12,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 /** PtlGetRank - own rank and number of ranks. PTL_OK, PTL_NO_INIT, PTL_NI_INVALID, PTL_SEGV. */
 int PtlGetRank(ptl_handle_ni_t ni, unsigned *rank, unsigned *group_size);
@@ -31,6 +34,18 @@ int PtlSetRank(ptl_handle_ni_t ni, unsigned rank, unsigned group_size);
 
 /** PtlOversubscribed_np - 1: the job has more ranks on this node than cores; waiting should give up the core. */
 int PtlOversubscribed_np(void);
+
+/**
+ * PtlRtPmiShared_np - another PMI client of this process (MPICH's own) owns the connection to the launcher
+ *
+ * Call before PtlInit, or at any time before exit. This library then never says "finalize" to the launcher: the other
+ * client does. Without it we do, when the process exits with status 0.
+ */
+void PtlRtPmiShared_np(void);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

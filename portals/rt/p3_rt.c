@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * p3_rt.c - the job: put together once, from PMI-1, from the reference's variables, or alone
+ *
+ * What PMI ranks exchange, with one barrier: launch rank 0 puts the secret key and the rank order; each rank puts its
+ * cores. Everything else (nodes, local ranks, ids) each rank computes from the launcher's process mapping, with the
+ * same result everywhere. Only launch rank 0 reads MPICH_RANK_ORDER: the file may be missing or different elsewhere,
+ * all ranks must agree, and a bad file then earns one line and not one per rank.
+ *
+ * The job is built under one mutex and never changes or goes away. PMI calls are serialised by the same mutex.
+ *
+ * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np). Else we do, when
+ * the process exits; PtlFini would be too early, since the library may be opened again. A rank that exits with a
+ * status other than 0 and has not closed the library (p3_rt_done) has failed: the launcher is asked to end the job
+ * with that status. After a signal or _exit() nothing is said, and the launcher ends the job by itself.
+ */
+#include "config.h"
+
+#include "p3_rt.h"
+#include "p3_env.h"
+#include "p3_knobs.h"
+#include "p3_log.h"
+#include "p3_map.h"
+#include "p3_pmi.h"
+
+#include <p3rt/p3rt.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define CPU_WORDS	128			/* 8192 processors */
+#define CPU_BITS	(8 * sizeof(unsigned long))
+
+struct cpus { unsigned long w[CPU_WORDS]; };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct p3_rt_job the_job;
+static struct p3_pmi the_pmi = { .fd = -1 };
+static char the_err[600];
+static enum { RT_NEW, RT_OK, RT_BAD } state;
+static int pmi_shared;			/* another client of this process owns the connection */
+static int done;			/* the library is closed: whatever the exit status, this rank has ended well */
+static int node_cores;			/* cores that the ranks of this node may use together */
+
+/* ---- processors ---- */
+
+static int cpus_get(pid_t pid, struct cpus *c)
+{
+	memset(c, 0, sizeof(*c));
+	return sched_getaffinity(pid, sizeof(c->w), (cpu_set_t *)c->w);
+}
+
+static int cpus_count(const struct cpus *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < CPU_WORDS; i++)
+		n += __builtin_popcountl(c->w[i]);
+	return n;
+}
+
+static void cpus_or(struct cpus *to, const struct cpus *c)
+{
+	for (int i = 0; i < CPU_WORDS; i++)
+		to->w[i] |= c->w[i];
+}
+
+/* Hexadecimal bytes, processor 0 first, without the zeros at the end. */
+static void cpus_print(const struct cpus *c, char *s, size_t len)
+{
+	size_t last = 0;
+
+	for (size_t b = 0; b < sizeof(c->w); b++)
+		if (c->w[b / sizeof(long)] >> (8 * (b % sizeof(long))) & 0xff)
+			last = b;
+	for (size_t b = 0; b <= last && 2 * b + 3 <= len; b++)
+		snprintf(s + 2 * b, 3, "%02lx", c->w[b / sizeof(long)] >> (8 * (b % sizeof(long))) & 0xff);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int cpus_parse(const char *s, struct cpus *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (size_t b = 0; *s; b++, s += 2) {
+		int hi = hex_digit(s[0]), lo = hi < 0 ? -1 : hex_digit(s[1]);
+
+		if (lo < 0 || b >= sizeof(c->w))
+			return -1;
+		c->w[b / sizeof(long)] |= (unsigned long)(hi * 16 + lo) << (8 * (b % sizeof(long)));
+	}
+	return 0;
+}
+
+int p3_rt_cores(void)
+{
+	struct cpus c;
+	int n;
+
+	if (cpus_get(0, &c) || (n = cpus_count(&c)) < 1)
+		return 1;
+	return n;
+}
+
+int p3_rt_oversubscribed(void)
+{
+	const struct p3_rt_job *j = p3_rt_get(NULL);
+
+	return j && j->local_size > (uint32_t)(node_cores > 0 ? node_cores : p3_rt_cores());
+}
+
+/* ---- building the job ---- */
+
+static int no_memory(uint32_t size)
+{
+	snprintf(the_err, sizeof(the_err), "no memory for the maps of %u ranks", size);
+	return -1;
+}
+
+static int job_alloc(struct p3_rt_job *j, uint32_t size)
+{
+	uint32_t *m = calloc(6 * (size_t)size, sizeof(*m));
+
+	if (!m)
+		return no_memory(size);
+	j->size = size;
+	j->node_of = m;
+	j->local_of = m + size;
+	j->nid = m + 2 * (size_t)size;
+	j->pid = m + 3 * (size_t)size;
+	j->local_ranks = m + 4 * (size_t)size;
+	j->launch_of = m + 5 * (size_t)size;
+	return 0;
+}
+
+static void job_free(struct p3_rt_job *j)
+{
+	free(j->node_of);
+	memset(j, 0, sizeof(*j));
+}
+
+/* From rank and node_of: local ranks, in rank order on each node. */
+static int job_locals(struct p3_rt_job *j)
+{
+	uint32_t *count = calloc((size_t)j->nodes + 1, sizeof(*count));
+
+	if (!count)
+		return no_memory(j->size);
+	for (uint32_t r = 0; r < j->size; r++)
+		j->local_of[r] = count[j->node_of[r]]++;
+	j->node = j->node_of[j->rank];
+	j->local_rank = j->local_of[j->rank];
+	j->local_size = 0;
+	for (uint32_t r = 0; r < j->size; r++)
+		if (j->node_of[r] == j->node)
+			j->local_ranks[j->local_size++] = r;
+	free(count);
+	return 0;
+}
+
+static void boot_id(char *s, size_t len)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, s, len - 1);
+
+	if (fd >= 0)
+		close(fd);
+	s[n > 0 ? n : 0] = 0;
+	s[strcspn(s, "\n")] = 0;
+	if (!s[0])
+		gethostname(s, len);
+	s[len - 1] = 0;
+}
+
+/* Unique among the jobs of this machine and boot: kind, user, hash of what identifies the job, node, boot. */
+static void job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
+{
+	char boot[40];
+
+	boot_id(boot, sizeof(boot));
+	snprintf(j->name, sizeof(j->name), "p3-%s-%u-%016llx-n%u-%s", kind, j->uid, (unsigned long long)hash, j->node, boot);
+}
+
+static uint32_t jid_of(uint64_t hash)
+{
+	uint32_t jid = (uint32_t)(hash ^ hash >> 32);
+
+	return jid && jid != UINT32_MAX ? jid : 1;
+}
+
+static int random_key(uint8_t key[16])
+{
+	ssize_t n;
+
+	do
+		n = getrandom(key, 16, 0);
+	while (n < 0 && errno == EINTR);
+	if (n == 16)
+		return 0;
+	snprintf(the_err, sizeof(the_err), "getrandom failed: %s", strerror(errno));
+	return -1;
+}
+
+static int build_single(struct p3_rt_job *j)
+{
+	uint64_t id[2];
+
+	if (job_alloc(j, 1) || random_key(j->key))
+		return -1;
+	j->source = P3_RT_SINGLE;
+	j->nodes = 1;
+	j->nid[0] = 1;
+	j->pid[0] = P3_RT_PID0;
+	if (job_locals(j))
+		return -1;
+	memcpy(id, j->key, sizeof(id));		/* a job of one: nobody else must be able to name it, or needs to */
+	id[0] = p3_map_hash(P3_MAP_HASH0, id, sizeof(id)) + (uint64_t)getpid();
+	j->jid = jid_of(id[0]);
+	job_name(j, "one", id[0]);
+	node_cores = p3_rt_cores();
+	return 0;
+}
+
+/*
+ * The variables carry no secret, so the key is derived from them: it keeps jobs apart, not attackers. What remains
+ * against those is the user id of the socket's other end and, where the pids are real ones, its pid.
+ */
+static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
+{
+	struct cpus all, c;
+	uint64_t h, k[2];
+	int n;
+
+	if (job_alloc(j, e->size))
+		return -1;
+	j->source = P3_RT_ENV;
+	j->rank = j->launch_rank = e->rank;
+	memcpy(j->nid, e->nid, e->size * sizeof(*j->nid));
+	memcpy(j->pid, e->pid, e->size * sizeof(*j->pid));
+	for (uint32_t r = 0; r < e->size; r++)
+		j->launch_of[r] = r;
+	n = p3_map_dense(j->nid, j->size, j->node_of);
+	if (n < 0)
+		return no_memory(j->size);
+	j->nodes = (uint32_t)n;
+	if (job_locals(j))
+		return -1;
+	h = p3_map_hash(P3_MAP_HASH0, j->nid, 2 * sizeof(*j->nid) * j->size);	/* nid and pid lie together */
+	j->jid = e->jid ? e->jid : jid_of(h);
+	h = p3_map_hash(p3_map_hash(h, &j->uid, sizeof(j->uid)), &j->jid, sizeof(j->jid));
+	job_name(j, "env", h);
+	k[0] = p3_map_hash(h, j->name, strlen(j->name));
+	k[1] = p3_map_hash(k[0], j->name, strlen(j->name));
+	memcpy(j->key, k, sizeof(k));
+
+	/* With real pids the peers can be asked; with others our parent (the shell that started all) must do. */
+	cpus_get(0, &all);
+	if (j->pid[j->rank] == (uint32_t)getpid()) {
+		for (uint32_t i = 0; i < j->local_size; i++)
+			if (!cpus_get((pid_t)j->pid[j->local_ranks[i]], &c))
+				cpus_or(&all, &c);
+	} else if (!cpus_get(getppid(), &c)) {
+		cpus_or(&all, &c);
+	}
+	node_cores = cpus_count(&all);
+	return 0;
+}
+
+/* ---- PMI ---- */
+
+/*
+ * All ranks come to the same refusal: rank 0 says it and has the launcher end the job, the others wait for that. When
+ * the launcher does not, the call fails in each.
+ */
+static int refuse_job(void)
+{
+	if (!the_pmi.rank) {
+		p3_log(P3_LOG_ERROR, "%s", the_err);
+		p3_log_drain();
+		p3_pmi_abort(&the_pmi, 1);
+	} else {
+		p3_pmi_barrier(&the_pmi, 5000);		/* rank 0 will not come: ends when we are ended */
+	}
+	return -1;
+}
+
+static int pmi_failed(const char *doing)
+{
+	snprintf(the_err, sizeof(the_err), "%s: %s", doing, the_pmi.err);
+	return -1;
+}
+
+static void key_name(char *s, size_t len, const char *what, uint32_t i)
+{
+	snprintf(s, len, "p3-%s-%u", what, i);
+}
+
+static int put_key(const uint8_t key[16])
+{
+	char hex[33];
+
+	for (int i = 0; i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", key[i]);
+	return p3_pmi_put(&the_pmi, "p3-key", hex);
+}
+
+static int get_key(uint8_t key[16])
+{
+	char hex[40];
+
+	if (p3_pmi_get(&the_pmi, "p3-key", hex, sizeof(hex)) || strlen(hex) != 32)
+		return -1;
+	for (int i = 0; i < 16; i++) {
+		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return -1;
+		key[i] = (uint8_t)(hi * 16 + lo);
+	}
+	return 0;
+}
+
+/*
+ * The order of ranks: "p3-order" is the method, "3:N" with N pieces "p3-order-0".. of decimal ranks, one for each
+ * slot, separated by ':'.
+ */
+static int put_order(int method, const uint32_t *order, uint32_t size)
+{
+	char name[32], text[P3_PMI_LINE];
+	uint32_t pieces = 0, i = 0;
+	size_t room = (size_t)the_pmi.value_max < 1024 ? (size_t)the_pmi.value_max : 1024;
+
+	while (method == 3 && i < size) {
+		size_t n = 0;
+
+		while (i < size && n + 12 < room)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, n ? ":%u" : "%u", order[i++]);
+		key_name(name, sizeof(name), "order", pieces++);
+		if (p3_pmi_put(&the_pmi, name, text))
+			return -1;
+	}
+	snprintf(text, sizeof(text), "%d:%u", method, pieces);
+	return p3_pmi_put(&the_pmi, "p3-order", text);
+}
+
+static int get_order(const uint32_t *node, uint32_t *order, uint32_t size)
+{
+	char name[32], text[P3_PMI_LINE];
+	uint32_t head[2], have = 0;
+
+	if (p3_pmi_get(&the_pmi, "p3-order", text, sizeof(text)) || p3_map_list(text, head, 2) != 2)
+		return -1;
+	if (head[0] != 3)
+		return p3_rt_reorder((int)head[0], NULL, node, size, order, the_pmi.err, sizeof(the_pmi.err));
+	for (uint32_t i = 0; i < head[1]; i++) {
+		int n;
+
+		key_name(name, sizeof(name), "order", i);
+		if (p3_pmi_get(&the_pmi, name, text, sizeof(text)))
+			return -1;
+		n = p3_map_list(text, order + have, size - have);
+		if (n <= 0)
+			return -1;
+		have += (uint32_t)n;
+	}
+	return have == size ? 0 : -1;
+}
+
+/* order[slot] = rank; checked to be a permutation before anything is indexed by it. */
+static int apply_order(struct p3_rt_job *j, const uint32_t *node_of_slot, const uint32_t *order)
+{
+	for (uint32_t r = 0; r < j->size; r++)
+		j->launch_of[r] = UINT32_MAX;
+	for (uint32_t s = 0; s < j->size; s++) {
+		if (order[s] >= j->size || j->launch_of[order[s]] != UINT32_MAX)
+			return -1;
+		j->launch_of[order[s]] = s;
+		j->node_of[order[s]] = node_of_slot[s];
+	}
+	j->rank = order[j->launch_rank];
+	return 0;
+}
+
+/* Launch rank 0 decides for all. A bad file ends the job here. */
+static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *node, uint32_t *order)
+{
+	char name[32], text[2 * sizeof(struct cpus) + 3];
+	struct cpus c;
+
+	if (!j->launch_rank) {
+		if (p3_rt_reorder((int)k->reorder_method, k->reorder_file, node, j->size, order, the_err, sizeof(the_err)))
+			return refuse_job();
+		if (random_key(j->key))
+			return -1;
+		if (j->size == 1)
+			return 0;
+		if (put_key(j->key) || put_order((int)k->reorder_method, order, j->size))
+			return pmi_failed("publishing the job's key");
+	}
+	if (!cpus_get(0, &c)) {
+		cpus_print(&c, text, sizeof(text));
+		key_name(name, sizeof(name), "cpu", j->launch_rank);
+		p3_pmi_put(&the_pmi, name, text);	/* absent: that rank is taken to be where we are */
+	}
+	if (p3_pmi_barrier(&the_pmi, (int)k->init_timeout_s * 1000)) {
+		snprintf(the_err, sizeof(the_err), "joining the job: %s (%ld s is PTL_INIT_TIMEOUT_S; has every rank called "
+			 "PtlInit or MPI_Init?)", the_pmi.err, k->init_timeout_s);
+		return -1;
+	}
+	if (j->launch_rank && (get_key(j->key) || get_order(node, order, j->size)))
+		return pmi_failed("reading the job's key and rank order");
+	return 0;
+}
+
+/* Cores that the ranks of our node have together; asked only where our own are too few to tell. */
+static void count_cores(const struct p3_rt_job *j)
+{
+	char name[32], text[2 * sizeof(struct cpus) + 3];
+	struct cpus all, c;
+
+	if (cpus_get(0, &all)) {
+		node_cores = 1;
+		return;
+	}
+	for (uint32_t i = 0; i < j->local_size && cpus_count(&all) < (int)j->local_size; i++) {
+		if (i == j->local_rank)
+			continue;
+		key_name(name, sizeof(name), "cpu", j->launch_of[j->local_ranks[i]]);
+		if (!p3_pmi_get(&the_pmi, name, text, sizeof(text)) && !cpus_parse(text, &c))
+			cpus_or(&all, &c);
+	}
+	node_cores = cpus_count(&all);
+}
+
+static int read_mapping(uint32_t *node, uint32_t size)
+{
+	char text[P3_PMI_LINE];
+	int nodes;
+
+	if (size == 1) {
+		node[0] = 0;
+		return 1;
+	}
+	if (p3_pmi_get(&the_pmi, "PMI_process_mapping", text, sizeof(text)) || !text[0])
+		return pmi_failed("the launcher does not say which rank is on which node (PMI_process_mapping)");
+	nodes = p3_map_parse(text, size, node);
+	if (nodes < 1)
+		snprintf(the_err, sizeof(the_err), "the launcher's PMI_process_mapping '%.200s' makes no sense", text);
+	return nodes;
+}
+
+static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
+{
+	uint32_t *node, *order;
+	int nodes, rc = -1;
+	uint64_t h;
+
+	if (p3_pmi_open(&the_pmi, (int)k->init_timeout_s * 1000))
+		return pmi_failed("joining the job");
+	if (job_alloc(j, (uint32_t)the_pmi.size))
+		return -1;
+	j->source = P3_RT_PMI1;
+	j->launch_rank = (uint32_t)the_pmi.rank;
+	node = calloc(2 * (size_t)j->size, sizeof(*node));
+	if (!node)
+		return no_memory(j->size);
+	order = node + j->size;
+	nodes = read_mapping(node, j->size);
+	if (nodes < 1)
+		goto out;
+	j->nodes = (uint32_t)nodes;
+	if (share(j, k, node, order))
+		goto out;
+	if (apply_order(j, node, order)) {
+		snprintf(the_err, sizeof(the_err), "the rank order that launch rank 0 sent is not one of %u ranks", j->size);
+		goto out;
+	}
+	if (job_locals(j))
+		goto out;
+	for (uint32_t r = 0; r < j->size; r++) {
+		j->nid[r] = j->node_of[r] + 1;
+		j->pid[r] = P3_RT_PID0 + j->local_of[r];
+	}
+	h = p3_map_hash(P3_MAP_HASH0, the_pmi.kvsname, strlen(the_pmi.kvsname));
+	j->jid = jid_of(h);
+	if (p3_env_jid(&j->jid, the_err, sizeof(the_err)) < 0)
+		goto out;
+	job_name(j, "pmi", h);
+	count_cores(j);
+	rc = 0;
+out:
+	free(node);
+	return rc;
+}
+
+/* ---- the end of the process ---- */
+
+static void at_exit(int status, void *unused)
+{
+	if (__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) || the_pmi.fd < 0 || the_pmi.pid != getpid())
+		return;
+	if (!status || __atomic_load_n(&done, __ATOMIC_RELAXED)) {
+		p3_pmi_finalize(&the_pmi);
+		return;
+	}
+	p3_error("this rank exits with status %d without PtlFini: the job ends", status);
+	p3_log_drain();
+	p3_pmi_abort(&the_pmi, status);
+}
+
+void p3_rt_done(int yes)
+{
+	__atomic_store_n(&done, yes, __ATOMIC_RELAXED);
+}
+
+#ifndef __GLIBC__
+static void at_exit_plain(void)
+{
+	at_exit(0, NULL);
+}
+#endif
+
+/* The hook above must outlive a dlclose() of whatever loaded us. */
+static void stay_loaded(void)
+{
+	Dl_info info;
+
+	if (dladdr((void *)(uintptr_t)stay_loaded, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void arm_exit(void)
+{
+	stay_loaded();
+#ifdef __GLIBC__
+	on_exit(at_exit, NULL);
+#else
+	atexit(at_exit_plain);
+#endif
+}
+
+void PtlRtPmiShared_np(void)
+{
+	__atomic_store_n(&pmi_shared, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- the one job ---- */
+
+/* The only place that refuses a job of several nodes. */
+static int check_nodes(const struct p3_rt_job *j)
+{
+	if (j->nodes == 1)
+		return 0;
+	snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
+		 "network transport, which this version does not have. Start all ranks on one node (aprun without -N, or "
+		 "with -N at least -n)", j->size, j->nodes);
+	return j->source == P3_RT_PMI1 ? refuse_job() : -1;
+}
+
+static int build(struct p3_rt_job *j)
+{
+	const char *knob_err;
+	const struct p3_knobs *k = p3_knobs_get(&knob_err);
+	struct p3_env_job e;
+	int rc;
+
+	if (!k) {
+		snprintf(the_err, sizeof(the_err), "%s", knob_err);
+		return -1;
+	}
+	j->uid = (uint32_t)geteuid();
+	rc = p3_pmi_present(the_err, sizeof(the_err));
+	if (rc < 0)
+		return -1;
+	if (rc)
+		return build_pmi(j, k);
+	rc = p3_env_read(&e, the_err, sizeof(the_err));
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		return build_single(j);
+	rc = build_env(j, &e);
+	free(e.nid);
+	free(e.pid);
+	return rc;
+}
+
+const struct p3_rt_job *p3_rt_get(const char **err)
+{
+	struct p3_rt_job j;
+
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != RT_OK) {	/* pairs with the release below */
+		pthread_mutex_lock(&lock);
+		if (state == RT_NEW) {
+			memset(&j, 0, sizeof(j));
+			if (build(&j) || check_nodes(&j)) {
+				job_free(&j);
+				__atomic_store_n(&state, RT_BAD, __ATOMIC_RELEASE);
+			} else {
+				the_job = j;
+				p3_log_identify(j.rank, j.node, j.size);
+				if (j.source == P3_RT_PMI1)
+					arm_exit();
+				p3_info("job %s: rank %u of %u (launcher's %u), local %u of %u, jid %u, %d cores for the node's "
+					"ranks", j.name, j.rank, j.size, j.launch_rank, j.local_rank, j.local_size, j.jid,
+					node_cores);
+				__atomic_store_n(&state, RT_OK, __ATOMIC_RELEASE);
+			}
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	if (state == RT_OK)
+		return &the_job;
+	if (err)
+		*err = the_err;
+	return NULL;
+}
+
+int p3_rt_barrier(void)
+{
+	const struct p3_rt_job *j = p3_rt_get(NULL);
+	int rc;
+
+	if (!j)
+		return -EINVAL;
+	if (j->size == 1)
+		return 0;
+	if (j->source != P3_RT_PMI1)
+		return -ENOSYS;
+	pthread_mutex_lock(&lock);
+	rc = p3_pmi_barrier(&the_pmi, -1);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int p3_rt_put(const char *key, const char *value)
+{
+	const struct p3_rt_job *j = p3_rt_get(NULL);
+	int rc;
+
+	if (!j || j->source != P3_RT_PMI1)
+		return -ENOSYS;
+	pthread_mutex_lock(&lock);
+	rc = p3_pmi_put(&the_pmi, key, value);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int p3_rt_get_value(const char *key, char *value, size_t len)
+{
+	const struct p3_rt_job *j = p3_rt_get(NULL);
+	int rc;
+
+	if (!j || j->source != P3_RT_PMI1)
+		return -ENOSYS;
+	pthread_mutex_lock(&lock);
+	rc = p3_pmi_get(&the_pmi, key, value, len);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
