@@ -4,3 +4,14 @@ include_HEADERS += nal/smartmap/smartmap.h
 pkgconfig_DATA += nal/smartmap/smartmap.pc
 nal_smartmap_libsmartmap_la_SOURCES = nal/smartmap/smartmap.h nal/smartmap/smap_int.h
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+
+# libsmartmap-malloc: the malloc family on an arena. It must not be linked into anything else: programs ask for it.
+if HAVE_MIMALLOC
+if !SANITIZERS
+lib_LTLIBRARIES += nal/smartmap/libsmartmap-malloc.la
+nal_smartmap_libsmartmap_malloc_la_SOURCES = nal/smartmap/heap.c
+nal_smartmap_libsmartmap_malloc_la_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc
+nal_smartmap_libsmartmap_malloc_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+nal_smartmap_libsmartmap_malloc_la_LIBADD = -lmimalloc
+endif
+endif
