@@ -52,7 +52,7 @@
 #define GAP		(16 * GIB)	/* room kept between the arena and what the kernel maps next */
 
 /* libsmartmap's, when it is in the process: where the heap lies. Stores two words, nothing else. */
-extern void smap_heap_register(void *lo, void *hi) __attribute__((weak));
+extern int smap_heap_register(uintptr_t lo, uintptr_t hi) __attribute__((weak));
 
 /* ---- which allocator ---- */
 
@@ -454,7 +454,7 @@ static void heap_setup(void)
 		goto out;
 	}
 	if (smap_heap_register)
-		smap_heap_register(arena, (char *)arena + len);
+		smap_heap_register((uintptr_t)arena, (uintptr_t)arena + len);
 out:
 	heap = o;
 	state = 2;

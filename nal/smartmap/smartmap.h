@@ -189,6 +189,15 @@ int smartmap_has(enum smartmap_feature f);
 int smartmap_membarrier_ok(void);
 void smartmap_membarrier(void);	/* full barrier in every running process of the job; a full fence otherwise */
 
+/**
+ * smartmap_forked - is this a forked child of a process that was in a job?
+ *
+ * Such a child has private copies of all memory but no job: it may compute, exec and exit, and smartmap_init() and
+ * every call that touches a peer or smartmap_alloc() memory must be refused. One load; safe anywhere.
+ * Return: 1, 0.
+ */
+int smartmap_forked(void);
+
 /* Adopt [addr, addr+len), whole pages, private and anonymous, not in use by the kernel or by another thread while
  * this runs. Return: 0, -EBUSY (collision of low bits), -EINVAL, -ENOTSUP (more than one thread). */
 int smartmap_adopt(void *addr, size_t len);
