@@ -4,8 +4,10 @@ include_HEADERS += nal/smartmap/smartmap.h
 pkgconfig_DATA += nal/smartmap/smartmap.pc
 nal_smartmap_libsmartmap_la_SOURCES = nal/smartmap/smartmap.h nal/smartmap/smap_int.h
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
-nal_smartmap_libsmartmap_la_SOURCES += nal/smartmap/smap_fork.c nal/smartmap/smap_fork_pty.c \
-	nal/smartmap/smap_fork_sys.h nal/smartmap/smap_interpose.c
+# Joins libsmartmap with smap_init.c (they need its state).
+SMAP_PROCESS = nal/smartmap/smap_fork.c nal/smartmap/smap_fork_pty.c nal/smartmap/smap_fork_sys.h \
+	nal/smartmap/smap_interpose.c
+EXTRA_DIST += $(SMAP_PROCESS)
 
 # libsmartmap-malloc: the malloc family on an arena. It must not be linked into anything else: programs ask for it.
 if HAVE_MIMALLOC
