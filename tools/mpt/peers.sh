@@ -90,10 +90,13 @@ settle_openmpi()
 	END
 	cat >"$d/bin/mpiexec" <<-END
 	#!/bin/sh
-	. ${2}/env
+	. '$2/env'
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	# one machine: no remote shell is looked for, no resource manager asked
 	export OMPI_MCA_plm=isolated OMPI_MCA_ras=^slurm,gridengine,tm
+	# parts for networks that are not here cannot be loaded; that is no news
+	export OMPI_MCA_mca_base_component_show_load_errors=0 PMIX_MCA_mca_base_component_show_load_errors=0
+	export PMIX_MCA_pcompress_base_silence_warning=1
 	exec $r/usr/bin/orterun "\$@"
 	END
 	chmod +x "$d/bin"/*
