@@ -6,7 +6,7 @@
  * allreduce add floats, their size is the bytes of the vector; alltoall's size is that of each pair's block. Buffers
  * are reused and not read. n follows from a short trial, so that a figure takes about --ms milliseconds (50) whatever
  * the library; more ranks than cores make some libraries several thousand times slower.
- * Options: --json, --quick (fewer sizes), --ms N, --only barrier,bcast,reduce,allreduce,alltoall
+ * Options: --json, --quick, --tiny (4 and 2 sizes), --ms N, --only barrier,bcast,reduce,allreduce,alltoall
  */
 #include "bench.h"	/* first: it asks libc for more */
 #include <mpi.h>
@@ -84,13 +84,15 @@ int main(int argc, char **argv)
 {
 	static const size_t quick_sizes[] = { 8, 1024, 32768, 1048576 };
 	static const size_t full_sizes[] = { 8, 64, 512, 1024, 4096, 8192, 32768, 131072, 524288, 1048576 };
-	int quick, json;
+	static const size_t tiny_sizes[] = { 8, 32768 };
+	int quick, tiny, json;
 	double ms;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	quick = bench_flag(argc, argv, "--quick");
+	tiny = bench_flag(argc, argv, "--tiny");
 	json = bench_flag(argc, argv, "--json");
 	ms = atof(bench_option(argc, argv, "--ms", "50"));
 	bench_pin(rank);
@@ -104,8 +106,8 @@ int main(int argc, char **argv)
 	if (rank == 0)
 		bench_begin("mpi_coll", json);
 	for (int c = 0; c < COLLS; c++) {
-		const size_t *s = quick ? quick_sizes : full_sizes;
-		int count = quick ? 4 : 10;
+		const size_t *s = tiny ? tiny_sizes : quick ? quick_sizes : full_sizes;
+		int count = tiny ? 2 : quick ? 4 : 10;
 
 		if (!bench_wanted(argc, argv, coll_name[c]))
 			continue;

@@ -1,1 +1,105 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# bench.sh - compile and run one benchmark of tests/bench
+#
+#	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
+#	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
+
+BENCH_OURS="handover smartmap_pingpong portals_pingpong"
+BENCH_MPI="mpi_p2p mpi_coll"
+BENCH_NEEDS=()
+
+bench_ours_build()
+{
+	(cd "$ROOT" && newer "$BUILD/stamp.bench" tests/bench portals nal) || return 0
+	touch "$BUILD/stamp.bench.new"
+	# one that does not build is missing in the results, and named there; without h there is nothing to measure
+	if make -k -C "$BUILD/make" bench; then
+		mv "$BUILD/stamp.bench.new" "$BUILD/stamp.bench"
+	else
+		[ -x "$BUILD/make/tests/bench/handover" ]
+	fi
+}
+
+# bench_mpi_build LIB NAME - only when a source or the library is newer
+bench_mpi_build()
+{
+	local lib=$1 name=$2 out=$BUILD/bench/$1/$2
+	[ -z "${WHY[$lib]}" ] || return 1
+	if [ -x "$out" ] && ! newer "$out" "$ROOT/tests/bench/$name.c" "$ROOT/tests/bench/bench.h" "${MPICC[$lib]}"; then
+		return 0
+	fi
+	mkdir -p "${out%/*}"
+	"${MPICC[$lib]}" -std=gnu11 -O2 -w -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
+}
+
+# What a benchmark needs of the surroundings: which cores, and a line for h that its ranks share.
+bench_env()
+{
+	BENCH_CPUS=$(bench_cpus)
+	BENCH_LINE=$BUILD/bench/line.$$
+	mkdir -p "$BUILD/bench"
+	export BENCH_CPUS BENCH_LINE
+	trap 'rm -f "$BUILD/bench/line.$$"' EXIT
+}
+
+# bench_run LIB RANKS NAME ARGS... - in the foreground; for handover and smartmap_pingpong LIB and RANKS say nothing
+bench_run()
+{
+	local lib=$1 n=$2 name=$3
+	shift 3
+	rm -f "$BENCH_LINE"
+	head -c 4096 /dev/zero >"$BENCH_LINE"
+	case $name in
+	handover|smartmap_pingpong)
+		"$BUILD/make/tests/bench/$name" "$@" ;;
+	portals_pingpong)
+		if [ "$lib" = ours-off ]; then
+			PTL_SMARTMAP=no "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
+		else
+			"$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
+		fi ;;
+	*)
+		(launch "$lib" "$n" "$BUILD/bench/$lib/$name" "$@") ;;
+	esac
+}
+
+cmd_bench()
+{
+	local name= lib=ours n=2 args=() peers=()
+
+	take_options "$@"
+	set -- "${REST[@]+"${REST[@]}"}"
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--lib) lib=${2:-}; shift ;;
+		-n) n=${2:-}; shift ;;
+		--peer) peers+=("${2:-}"); shift ;;
+		-*) args+=("$1"); case $1 in --only|--ms) args+=("${2:-}"); shift ;; esac ;;
+		*) [ -z "$name" ] || die "bench: one at a time, not '$name' and '$1'"; name=$1 ;;
+		esac
+		shift
+	done
+	if [ -z "$name" ]; then
+		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
+		for name in $BENCH_OURS $BENCH_MPI; do say "  $name"; done
+		say "MPI's take --lib ours|ours-off|mpich|openmpi|nemesis (or a name given by --peer) and -n RANKS"
+		return 0
+	fi
+	provide_packages && build_all || exit 1
+	case " $BENCH_OURS $BENCH_MPI " in
+	*" $name "*) ;;
+	*) die "no benchmark '$name'; ./mpt bench lists them" ;;
+	esac
+	case " $BENCH_OURS " in
+	*" $name "*)
+		step "compile the benchmarks" bench bench_ours_build || exit 1 ;;
+	*)
+		provide_libs "${peers[@]+"${peers[@]}"}"
+		[ -n "${LABEL[$lib]:-}" ] || die "bench: no library '$lib'; there are: ${LIBS[*]}"
+		[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
+		step "compile $name with $lib" "bench-$lib-$name" bench_mpi_build "$lib" "$name" || exit 1 ;;
+	esac
+	bench_env
+	bench_run "$lib" "$n" "$name" "${args[@]+"${args[@]}"}"
+}

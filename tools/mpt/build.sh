@@ -26,7 +26,10 @@ build_ours()
 {
 	local stamp=$BUILD/stamp.ours
 
-	if [ ! -f "$BUILD/make/Makefile" ] || [ ! -f "$ROOT/configure" ]; then
+	# a changed fragment is regenerated from here: automake's own rule does not add auxiliary files that are new
+	if [ ! -f "$BUILD/make/Makefile" ] || [ ! -f "$ROOT/configure" ] ||
+	   [ -n "$(cd "$ROOT" && find configure.ac Makefile.am portals nal kernel-nal shmem-portals mpich-ch3-portals tools \
+		tests \( -name '*.mk' -o -name '*.am' -o -name '*.ac' \) -newer "$BUILD/make/Makefile" -print -quit)" ]; then
 		rm -f "$stamp"
 		step "configure" configure ours_configure || return 1
 	fi

@@ -1,1 +1,185 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# eval.sh - the evaluation: build, measure all libraries in turn, make table and report
+#
+# Rounds: each benchmark is run once per round by every library, A B C D, A B C D, ..., with the bare hand-over h before
+# and after each run; ratios are formed inside a round. A virtual machine that changes its state between rounds thus
+# changes it for all. Nothing of ours runs meanwhile: no spinner, no second benchmark. All output is kept under
+# build/report/raw; report.pl makes the rest of it and can be repeated.
+
+REPORT=$BUILD/report
+
+eval_progress()	# a line that is redrawn on a terminal, a new line elsewhere
+{
+	if [ -t 2 ]; then
+		printf '\r\033[K[%d s] %s' "$((SECONDS - EVAL_T0))" "$*" >&2
+	elif [ "${1:-}" != "${EVAL_LAST:-}" ]; then
+		printf '[%d s] %s ...\n' "$((SECONDS - EVAL_T0))" "$1" >&2
+	fi
+	EVAL_LAST=${1:-}
+}
+
+# one ROUND LIB RANKS NAME LIMIT ARGS... -> raw/ROUND.LIB.NAME[-RANKS].{json,err,meta}
+one()
+{
+	local round=$1 lib=$2 n=$3 name=$4 limit=$5 f h0 h1 rc why
+	shift 5
+	f=$REPORT/raw/$round.$lib.$name
+	[ "$name" = mpi_coll ] && f=$f-$n
+	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
+	case $name in smartmap_pingpong|portals_pingpong) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	if [ -n "$why" ]; then
+		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
+		return 0
+	fi
+	h0=$(handover)
+	# aprun and mpiexec end their ranks at SIGTERM; -k for those that do not
+	MPT_BENCH_LIMIT=$limit bench_limited "$lib" "$n" "$name" --json "$@" >"$f.json" 2>"$f.err" </dev/null
+	rc=$?
+	h1=$(handover)
+	why=
+	if [ $rc -eq 124 ] || [ $rc -eq 137 ]; then
+		why="not done after $limit s"
+	elif [ $rc -ne 0 ]; then
+		why=$(grep -v '^[[:space:]]*$' "$f.err" | grep -iE 'error|fail|cannot|refus|not |no ' | head -n 1 | cut -c1-300)
+		[ -n "$why" ] || why=$(grep -v '^[[:space:]]*$' "$f.err" | head -n 1 | cut -c1-300)
+		why="exit code $rc${why:+: $why}"
+	fi
+	printf 'rc=%d\nh_before=%s\nh_after=%s\nwhy=%s\n' "$rc" "$h0" "$h1" "$why" >"$f.meta"
+	EVAL_RAN=$((EVAL_RAN + 1))
+	[ $rc -eq 0 ] && return 0
+	[ -t 2 ] && printf '\n' >&2
+	note "  $name with ${LABEL[$lib]:-$lib}: $why"
+	# what fails once will fail again, and would cost the time limit each time
+	WHY[$lib:$name]=$why
+}
+
+handover() { "$BUILD/make/tests/bench/handover" --json 2>/dev/null | sed -n 's/.*"value":\([0-9.e+-]*\).*/\1/p'; }
+
+# bench_run under a time limit; its process group is ended as a whole
+bench_limited()
+{
+	local pid rc=0 watch
+	set -m
+	bench_run "$@" &
+	pid=$!
+	( sleep "$MPT_BENCH_LIMIT"; kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid ) >/dev/null 2>&1 &
+	watch=$!
+	set +m
+	wait $pid || rc=$?
+	if kill -0 $watch 2>/dev/null; then
+		kill -KILL -- -$watch 2>/dev/null
+		wait $watch 2>/dev/null
+	else
+		rc=124
+	fi
+	[ $rc -eq 143 ] && rc=124
+	return $rc
+}
+
+machine()
+{
+	local f
+	printf 'processor\t%s\n' "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+	printf 'cores used\t%s (of %s)\n' "$BENCH_CPUS" "$(nproc --all)"
+	f=$(lscpu 2>/dev/null | sed -n 's/^Hypervisor vendor:[[:space:]]*//p')
+	[ -n "$f" ] && printf 'virtual machine\t%s\n' "$f"
+	lscpu 2>/dev/null | sed -n 's/^\(L1d\|L2\|L3\|NUMA node(s)\)\( cache\)\{0,1\}:[[:space:]]*/\1\t/p'
+	printf 'memory\t%s\n' "$(sed -n 's/^MemTotal:[[:space:]]*//p' /proc/meminfo)"
+	printf 'kernel\t%s\n' "$(uname -srm)"
+	printf 'distribution\t%s\n' "$(. /etc/os-release 2>/dev/null; echo "${PRETTY_NAME:-unknown}")"
+	printf 'compiler\t%s\n' "$("${CC:-gcc}" --version 2>/dev/null | head -n 1)"
+	for f in transparent_hugepage/enabled:/sys/kernel/mm/transparent_hugepage/enabled \
+		transparent_hugepage/shmem_enabled:/sys/kernel/mm/transparent_hugepage/shmem_enabled \
+		yama/ptrace_scope:/proc/sys/kernel/yama/ptrace_scope overcommit_memory:/proc/sys/vm/overcommit_memory \
+		scaling_governor:/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor \
+		clocksource:/sys/devices/system/clocksource/clocksource0/current_clocksource; do
+		printf '%s\t%s\n' "${f%%:*}" "$(cat "${f#*:}" 2>/dev/null || echo 'not there')"
+	done
+	printf 'load at start\t%s\n' "$(cut -d' ' -f1-3 /proc/loadavg)"
+	printf 'commit\t%s\n' "$(git -C "$ROOT" log -1 --format='%h %s' 2>/dev/null || echo unknown)"
+}
+
+cmd_eval()
+{
+	local quick= peers=() rounds=5 lib r p2p coll2 coll4 qa=()
+
+	take_options "$@"
+	set -- "${REST[@]+"${REST[@]}"}"
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--quick) quick=1 rounds=3 qa=(--quick) ;;
+		--rounds) rounds=${2:-}; shift ;;
+		--peer=*) peers+=("${1#--peer=}") ;;
+		--peer) peers+=("${2:-}"); shift ;;
+		*) die "eval: unknown argument '$1'" ;;
+		esac
+		shift
+	done
+	case $rounds in *[!0-9]*|''|0) die "eval: --rounds wants a number from 1" ;; esac
+	for r in "${peers[@]+"${peers[@]}"}"; do
+		case ${r%%=*} in
+		ours|ours-off|mpich|openmpi|nemesis|*[!a-zA-Z0-9_-]*|'') die "eval: --peer NAME=PREFIX: '$r' will not do as NAME" ;;
+		esac
+		case $r in *=/*) ;; *) die "eval: --peer NAME=PREFIX, with the whole path of PREFIX, not '$r'" ;; esac
+	done
+
+	provide_packages && build_all || exit 1
+	provide_libs "${peers[@]+"${peers[@]}"}"
+	step "compile the benchmarks" bench bench_ours_build || exit 1
+	for lib in "${LIBS[@]}"; do
+		for r in $BENCH_MPI; do
+			[ -n "${WHY[$lib]}" ] && continue
+			mkdir -p "$LOGS"
+			bench_mpi_build "$lib" "$r" >"$LOGS/bench-$lib.log" 2>&1 ||
+				WHY[$lib]="$r.c does not compile with it: $(grep -m1 -iE 'error|not found' "$LOGS/bench-$lib.log" | cut -c1-200)"
+		done
+		[ -z "${WHY[$lib]}" ] || note "${LABEL[$lib]}: ${WHY[$lib]}"
+	done
+	bench_env
+	rm -rf "$REPORT.new"
+	mkdir -p "$REPORT/raw"
+	rm -f "$REPORT"/raw/*
+	machine >"$REPORT/machine.tsv"
+	{
+		printf 'mode\t%s\n' "$([ -n "$quick" ] && echo quick || echo full)"
+		printf 'rounds\t%s\n' "$rounds"
+		printf 'cpus\t%s\n' "$BENCH_CPUS"
+		printf 'date\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+		for lib in "${LIBS[@]}"; do printf 'lib\t%s\t%s\t%s\n' "$lib" "${LABEL[$lib]}" "${WHY[$lib]}"; done
+	} >"$REPORT/run.tsv"
+	case $BENCH_CPUS in
+	*,*) ;;
+	*) note "This process may use one core only. Latencies between ranks need two: they are recorded as not measured." ;;
+	esac
+
+	EVAL_T0=$SECONDS EVAL_RAN=0
+	for ((r = 1; r <= rounds; r++)); do
+		eval_progress "round $r of $rounds" "SMARTMAP and Portals"
+		one $r ours 2 smartmap_pingpong 60
+		one $r ours 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
+		one $r ours-off 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
+		for lib in "${LIBS[@]}"; do
+			eval_progress "round $r of $rounds" "point to point: ${LABEL[$lib]}"
+			one $r "$lib" 2 mpi_p2p 120 "${qa[@]+"${qa[@]}"}"
+		done
+		for lib in "${LIBS[@]}"; do
+			eval_progress "round $r of $rounds" "collectives: ${LABEL[$lib]}"
+			one $r "$lib" 2 mpi_coll 120 "${qa[@]+"${qa[@]}"}" --ms "$([ -n "$quick" ] && echo 6 || echo 30)"
+		done
+	done
+	# more ranks than cores: its own part, since some libraries spin for their whole time slice
+	for ((r = 1; r <= (rounds > 3 ? 3 : 1); r++)); do
+		for lib in "${LIBS[@]}"; do
+			eval_progress "4 ranks, round $r" "${LABEL[$lib]}"
+			if [ -n "$quick" ]; then
+				one $r "$lib" 4 mpi_coll 15 --tiny --ms 6
+			else
+				one $r "$lib" 4 mpi_coll 120 --quick --ms 30
+			fi
+		done
+	done
+	[ -t 2 ] && printf '\r\033[K' >&2
+	note "measured: $((SECONDS - EVAL_T0)) s"
+	perl "$LIBDIR/report.pl" "$REPORT" "$ROOT" || exit 1
+}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Benchmarks: built by `make bench` (./mpt bench and ./mpt eval call it), run by mpt; not part of the tests. Those of MPI
+# are compiled by mpt with the mpicc of each library that is compared.
+bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong
+EXTRA_PROGRAMS = $(bench_programs)
+CLEANFILES += $(bench_programs)
+EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c
+
+tests_bench_handover_SOURCES = tests/bench/handover.c tests/bench/bench.h
+tests_bench_smartmap_pingpong_SOURCES = tests/bench/smartmap_pingpong.c tests/bench/bench.h
+tests_bench_smartmap_pingpong_LDADD = nal/smartmap/libsmartmap.la
+tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/bench.h
+tests_bench_portals_pingpong_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
+
+bench: $(bench_programs)
+.PHONY: bench
