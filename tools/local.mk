@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+dist_bin_SCRIPTS = tools/aprun tools/yod
+bin_PROGRAMS += tools/ptl_info
+tools_ptl_info_SOURCES = tools/ptl_info.c
+tools_ptl_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt
+tools_ptl_info_LDADD = portals/rt/libp3rt.la nal/smartmap/libsmartmap.la
+dist_man_MANS += tools/man/aprun.1 tools/man/yod.1 tools/man/ptl_info.1 tools/man/portals-env.7

@@ -30,7 +30,8 @@
 
 struct scan {
 	const char *name, *p, *end;
-	uint32_t line, size, n;		/* current line; ranks in the job; ranks listed so far */
+	uint32_t line, last;		/* current line; last line that lists a rank */
+	uint32_t size, n;		/* ranks in the job; ranks listed so far */
 	uint32_t *list, *seen;		/* seen[rank]: line where it was listed, 0 not yet */
 	char *err;
 	size_t errlen;
@@ -66,7 +67,7 @@ static int add(struct scan *s, uint64_t rank)
 			 (uint32_t)rank, s->seen[rank]);
 		return -1;
 	}
-	s->seen[rank] = s->line;
+	s->seen[rank] = s->last = s->line;
 	s->list[s->n++] = (uint32_t)rank;	/* n < size: every rank is listed at most once */
 	return 0;
 }
@@ -129,9 +130,9 @@ static int scan_all(struct scan *s)
 	if (!missing)
 		return 0;
 	if (missing == 1)
-		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing", s->name, s->line, first);
+		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing", s->name, s->last, first);
 	else
-		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing (and %u more of %u)", s->name, s->line, first,
+		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing (and %u more of %u)", s->name, s->last, first,
 			 missing - 1, s->size);
 	return -1;
 }
@@ -139,7 +140,7 @@ static int scan_all(struct scan *s)
 int p3_order_parse(const char *name, const char *text, size_t len, uint32_t size, uint32_t *list, char *err,
 		   size_t errlen)
 {
-	struct scan s = { .name = name, .p = text, .end = text + len, .line = 1, .size = size, .list = list,
+	struct scan s = { .name = name, .p = text, .end = text + len, .line = 1, .last = 1, .size = size, .list = list,
 			  .err = err, .errlen = errlen };
 	int rc;
 

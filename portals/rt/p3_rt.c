@@ -24,6 +24,7 @@
 #include "p3_pmi.h"
 
 #include <p3rt/p3rt.h>
+#include <smartmap/smartmap.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -423,17 +424,22 @@ static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *
 	return 0;
 }
 
-/* Cores that the ranks of our node have together; asked only where our own are too few to tell. */
+/*
+ * Cores that the ranks of our node have together. The others are asked (one round trip each) only where our own are too
+ * few, and we have been bound: with the launcher's own processors (our parent's) there is nothing to add.
+ */
 static void count_cores(const struct p3_rt_job *j)
 {
 	char name[32], text[2 * sizeof(struct cpus) + 3];
 	struct cpus all, c;
+	int bound;
 
 	if (cpus_get(0, &all)) {
 		node_cores = 1;
 		return;
 	}
-	for (uint32_t i = 0; i < j->local_size && cpus_count(&all) < (int)j->local_size; i++) {
+	bound = cpus_get(getppid(), &c) || memcmp(&all, &c, sizeof(c));
+	for (uint32_t i = 0; bound && i < j->local_size && cpus_count(&all) < (int)j->local_size; i++) {
 		if (i == j->local_rank)
 			continue;
 		key_name(name, sizeof(name), "cpu", j->launch_of[j->local_ranks[i]]);
@@ -557,14 +563,18 @@ void PtlRtPmiShared_np(void)
 
 /* ---- the one job ---- */
 
-/* The only place that refuses a job of several nodes. */
-static int check_nodes(const struct p3_rt_job *j)
+/* The only place that refuses a job for its shape: several nodes, or more ranks than a node has windows. */
+static int check_shape(const struct p3_rt_job *j)
 {
-	if (j->nodes == 1)
+	if (j->nodes == 1 && j->size <= SMARTMAP_MAX_PEERS)
 		return 0;
-	snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
-		 "network transport, which this version does not have. Start all ranks on one node (aprun without -N, or "
-		 "with -N at least -n)", j->size, j->nodes);
+	if (j->nodes == 1)
+		snprintf(the_err, sizeof(the_err), "the job has %u ranks on this node; the address space has windows for at "
+			 "most %d. Start fewer ranks", j->size, SMARTMAP_MAX_PEERS);
+	else
+		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
+			 "network transport, which this version does not have. Start all ranks on one node (aprun without "
+			 "-N, or with -N at least -n)", j->size, j->nodes);
 	return j->source == P3_RT_PMI1 ? refuse_job() : -1;
 }
 
@@ -604,7 +614,7 @@ const struct p3_rt_job *p3_rt_get(const char **err)
 		pthread_mutex_lock(&lock);
 		if (state == RT_NEW) {
 			memset(&j, 0, sizeof(j));
-			if (build(&j) || check_nodes(&j)) {
+			if (build(&j) || check_shape(&j)) {
 				job_free(&j);
 				__atomic_store_n(&state, RT_BAD, __ATOMIC_RELEASE);
 			} else {
