@@ -2,7 +2,19 @@
 lib_LTLIBRARIES += nal/smartmap/libsmartmap.la
 include_HEADERS += nal/smartmap/smartmap.h
 pkgconfig_DATA += nal/smartmap/smartmap.pc
-nal_smartmap_libsmartmap_la_SOURCES = nal/smartmap/smartmap.h nal/smartmap/smap_int.h
+smap_sources = \
+	nal/smartmap/smartmap.h nal/smartmap/smap_int.h \
+	nal/smartmap/smap_adopt.c nal/smartmap/smap_adopt.h \
+	nal/smartmap/smap_arena.c nal/smartmap/smap_arena.h \
+	nal/smartmap/smap_copy.c nal/smartmap/smap_copy.h \
+	nal/smartmap/smap_exch.c nal/smartmap/smap_exch.h \
+	nal/smartmap/smap_image.c nal/smartmap/smap_image.h \
+	nal/smartmap/smap_init.c \
+	nal/smartmap/smap_maps.c nal/smartmap/smap_maps.h \
+	nal/smartmap/smap_own.c nal/smartmap/smap_own.h \
+	nal/smartmap/smap_sync.c nal/smartmap/smap_sync.h \
+	nal/smartmap/smap_window.c nal/smartmap/smap_window.h
+nal_smartmap_libsmartmap_la_SOURCES = $(smap_sources)
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 # Joins libsmartmap with smap_init.c (they need its state).
 SMAP_PROCESS = nal/smartmap/smap_fork.c nal/smartmap/smap_fork_pty.c nal/smartmap/smap_fork_sys.h \

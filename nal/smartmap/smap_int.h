@@ -65,6 +65,7 @@ struct smap_inside {
 struct smap_live {
 	_Alignas(SMAP_LINE) pthread_mutex_t held;	/* robust, shared; held for life; its word is the liveness */
 	_Alignas(SMAP_LINE) _Atomic uint32_t arrived;	/* number of the last barrier that it has arrived at */
+	_Atomic uint32_t left;				/* 1: smartmap_fini() was called, though it is alive */
 };
 
 /* Rank 0's page only; written by rank 0 before any other rank can see it. */
@@ -140,6 +141,7 @@ struct smap_state {
 	int own_box;				/* socket whose queue holds the own descriptor; -1 */
 	int own_fd_kept;			/* the descriptor itself, where the queue was refused; -1 */
 	int mailbox;				/* socket whose queue holds the descriptors of all ranks; -1 */
+	_Atomic uint32_t range_seq;		/* odd while the list changes (smap_range_any) */
 	uint32_t nranges;
 	struct smap_range range[SMAP_RANGES];	/* sorted by lo */
 	uintptr_t heap_lo, heap_hi;		/* smap_heap_register(); 0: no allocator arena */
@@ -224,6 +226,15 @@ static inline void smap_lock(void) { pthread_mutex_lock(&smap.lock); }
 static inline void smap_unlock(void) { pthread_mutex_unlock(&smap.lock); }
 
 /* ---- within libsmartmap ------------------------------------------------------------------------------------- */
+
+static inline void smap_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
 
 enum smap_off {		/* SMARTMAP_FORCE_OFF=windows,data,... (tests) */
 	SMAP_OFF_WINDOWS = 1 << 0, SMAP_OFF_DATA = 1 << 1, SMAP_OFF_STACK = 1 << 2, SMAP_OFF_HEAP = 1 << 3,

@@ -59,8 +59,9 @@ enum smartmap_path {
  * arenas are visible; under Valgrind or a sanitizer the same (smartmap_why() says so). May block up to timeout_ms.
  * A second call while initialised returns 0 and counts.
  *
- * Return: 0; -EINVAL (@job); -ETIMEDOUT (a peer never came); -EPERM (a peer's key, user or layout version differs);
- * -ENOMEM, -ENOSYS (no memory file, no window: smartmap_why() has the sentence). On failure nothing has changed.
+ * Return: 0; -EINVAL (@job); -ETIMEDOUT (a peer never came); -ESRCH (one died during the start); -EPERM (a peer's key,
+ * user or layout version differs); -ENOMEM, -ENOSYS (no memory file, no window). smartmap_why(SMARTMAP_F_WINDOWS) has
+ * the sentence, the same in all processes where one of them failed. On failure nothing has changed.
  */
 int smartmap_init(const struct smartmap_job *job);
 
@@ -85,6 +86,8 @@ extern struct smartmap_view smartmap_view_;
 /* Attach @peer's window (idempotent). Return: 0, -EINVAL, -ESRCH (peer gone), -ENOMEM. */
 int smartmap_attach(int peer);
 
+void *smartmap_remote_slow_(int peer, const volatile void *addr);	/* of smartmap_remote() below */
+
 /**
  * smartmap_remote - address of @peer's byte @addr in this process
  *
@@ -93,13 +96,10 @@ int smartmap_attach(int peer);
  */
 static inline void *smartmap_remote(int peer, const volatile void *addr)
 {
-	uintptr_t w = smartmap_view_.window[peer];
+	uintptr_t w = smartmap_view_.window[peer];	/* of the own rank: always 0 */
 
-	if (__builtin_expect(!w, 0)) {
-		if (smartmap_attach(peer))
-			return NULL;
-		w = smartmap_view_.window[peer];
-	}
+	if (__builtin_expect(!w, 0))
+		return smartmap_remote_slow_(peer, addr);
 	return (void *)(w | ((uintptr_t)addr & smartmap_view_.mask));
 }
 

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * smap_init.c - start and stop, in order, and the reasons why something is off
+ *
+ *	bits proposed -> ranks meet (smap_exch.c) -> bits agreed -> own file, control page -> files exchanged ->
+ *	window on rank 0 -> liveness -> fork protection -> adoption -> all ready
+ *
+ * A peer may write through a window only when its owner has adopted: before, the copy of the adoption would overwrite
+ * it. So nobody returns before all are ready. Each step that fails is undone, the others are told why, and end too.
+ *
+ * After the last smartmap_fini() the own file stays, with what was adopted; a later smartmap_init() uses it again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "smap_adopt.h"
+#include "smap_arena.h"
+#include "smap_copy.h"
+#include "smap_exch.h"
+#include "smap_image.h"
+#include "smap_own.h"
+#include "smap_sync.h"
+#include "smap_window.h"
+
+/* ---- reasons ------------------------------------------------------------------------------------------------ */
+
+void smap_why_set(enum smartmap_feature f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(smap.why[f], sizeof(smap.why[f]), fmt, ap);
+	va_end(ap);
+	if (smap.why[f][0])
+		smap.has[f] = 0;
+}
+
+SMAP_EXPORT const char *smartmap_why(enum smartmap_feature f)
+{
+	return (unsigned)f < SMARTMAP_F_MAX ? smap.why[f] : "no such feature";
+}
+
+SMAP_EXPORT int smartmap_has(enum smartmap_feature f)
+{
+	return (unsigned)f < SMARTMAP_F_MAX && smap.inits && smap.has[f];
+}
+
+/* The only reader of the environment here, and only for tests: each kernel feature can be forced off. */
+static void read_force_off(void)
+{
+	static const char *const name[] = { "windows", "data", "stack", "heap", "huge", "cma", "fork", "membarrier",
+					    "pagemap", "mailbox" };
+	const char *s = getenv("SMARTMAP_FORCE_OFF");
+	size_t i, n;
+
+	smap.off = 0;
+	while (s && *s) {
+		n = strcspn(s, ",");
+		for (i = 0; i < sizeof(name) / sizeof(*name); i++)
+			if (strlen(name[i]) == n && !strncmp(s, name[i], n))
+				smap.off |= 1u << i;
+		s += n + (s[n] == ',');
+	}
+}
+
+int smap_forced_off(enum smap_off what)
+{
+	return (smap.off & (uint32_t)what) != 0;
+}
+
+/* ---- start -------------------------------------------------------------------------------------------------- */
+
+int smap_heap_register(uintptr_t lo, uintptr_t hi)
+{
+	if (smap.heap_hi)
+		return -EBUSY;
+	smap.heap_lo = lo;
+	smap.heap_hi = hi;
+	return 0;
+}
+
+/* Largest windows that RLIMIT_AS leaves room for, one per peer. 0: none. */
+static int propose_bits(uint32_t size)
+{
+	struct rlimit r;
+	int bits;
+
+	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
+		return SMAP_BITS_MAX;
+	for (bits = SMAP_BITS_MAX; bits >= SMAP_BITS_MIN; bits--)
+		if (SMAP_SIZE(bits) * (size + 1) <= r.rlim_cur)
+			return bits;
+	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB, windows of %u ranks need "
+		     "%llu GiB: raise it, or do without SMARTMAP", (unsigned long long)r.rlim_cur >> 20, size,
+		     (unsigned long long)(SMAP_SIZE(SMAP_BITS_MIN) >> 30) * (size + 1));
+	return 0;
+}
+
+/* The mailbox hands out all files at once for a moment. */
+static int raise_nofile(uint32_t size, struct rlimit *old)
+{
+	struct rlimit r;
+	rlim_t want = 2 * (rlim_t)size + 128;
+
+	if (getrlimit(RLIMIT_NOFILE, old) || old->rlim_cur >= want)
+		return 0;
+	r = *old;
+	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int take_window(int peer, int fd)	/* callback of smap_exch_share(), where there is no mailbox */
+{
+	int ret = peer == smap.rank ? 0 : smap_window_attach_fd(peer, fd);
+
+	if (ret)
+		smap_why_set(SMARTMAP_F_WINDOWS, "the window on local rank %d cannot be mapped: %s", peer,
+			     strerror(-ret));
+	return ret;
+}
+
+static void keep_own_fd(int fd)
+{
+	smap.own_box = smap_box_make(&fd, 1);
+	if (smap.own_box >= 0) {
+		close(fd);
+		return;
+	}
+	/* The user's limit of descriptors under way is reached (RLIMIT_NOFILE): then it lies open, as a last resort. */
+	smap.own_box = -1;
+	smap.own_fd_kept = fd;
+}
+
+static void reset_ctl(const struct smartmap_job *job)
+{
+	struct smap_ctl *c = smap.ctl;
+	uint32_t i;
+
+	c->rank = job->rank;
+	c->size = job->size;
+	c->nonce = smap_random();
+	atomic_store(&c->ready, 0);
+	for (i = 0; i < SMARTMAP_ROOTS; i++)
+		atomic_store(&c->root[i], 0);
+	for (i = 0; i < job->size; i++)
+		atomic_store(&c->inside[i].count, 0);
+	if (!job->rank) {
+		atomic_store(&c->bar_count, 0);
+		atomic_store(&c->bar_gen, 0);
+		memset(c->live, 0, job->size * sizeof(c->live[0]));
+		memset(c->member, 0, job->size * sizeof(c->member[0]));
+	}
+}
+
+static void leave(int adopted_now)
+{
+	if (adopted_now)
+		smap_adopt_undo();
+	if (smap.mailbox >= 0)
+		close(smap.mailbox);
+	smap.mailbox = -1;
+	smap_windows_drop();
+	smap.ctl0 = NULL;
+	smap.rank = -1;
+	smap.size = 0;
+	if (smap.ctl && smap.memfile && !smap.nranges)
+		smap_own_drop();
+}
+
+static int start_single(void)
+{
+	int ret = 0;
+
+	if (!smap.ctl)
+		ret = smap_own_make_single();
+	if (!ret)
+		ret = smap_arena_setup();
+	if (ret)
+		return ret;
+	smap.ctl0 = smap.ctl;
+	smap.rank = 0;
+	smap.size = 1;
+	smartmap_view_.mask = ~0ull;
+	smap_images_publish();
+	return 0;
+}
+
+static int start_many(const struct smartmap_job *job)
+{
+	struct smap_exch x = { .listener = -1, .up = -1 };
+	struct smap_facts facts;
+	uint32_t flags, all;
+	int bits, fd = -1, ret, held = 0, had = smap.nranges > 0;
+
+	bits = smap.ctl ? smap.bits : propose_bits(job->size);
+	if (smap_forced_off(SMAP_OFF_WINDOWS)) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "forced off by SMARTMAP_FORCE_OFF");
+		bits = 0;
+	}
+	ret = smap_exch_meet(&x, job, &bits);
+	(void)all;
+	if (ret)
+		goto err;
+	if (smap.ctl && smap.bits != bits) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "a second start wants windows of 2^%d bytes, this process has memory "
+			     "in one of 2^%d", bits, smap.bits);
+		ret = smap_exch_ready(&x, -EINVAL, NULL);
+		goto err;
+	}
+	if (smap.ctl) {
+		fd = smap_own_fd();
+		ret = fd < 0 ? fd : 0;
+	} else {
+		fd = smap_own_make(bits);
+		ret = fd < 0 ? fd : smap_arena_setup();
+		if (fd >= 0) {
+			int copy = dup(fd);	/* keep_own_fd() may close the one it gets */
+
+			if (copy >= 0) {
+				keep_own_fd(copy);
+			} else {
+				ret = -ENOMEM;
+				smap_why_set(SMARTMAP_F_WINDOWS, "too many open files");
+			}
+		}
+	}
+	if (ret) {
+		smap_exch_ready(&x, ret, NULL);
+		goto err;
+	}
+	smap.rank = (int)job->rank;
+	smap.size = (int)job->size;
+	smartmap_view_.mask = smap.mask;
+	reset_ctl(job);
+	smap_images_publish();
+	if (!job->rank) {
+		ret = smap_live_init(smap.ctl, smap.size);
+		if (ret) {
+			smap_why_set(SMARTMAP_F_WINDOWS, "robust shared mutexes do not work here: %s", strerror(-ret));
+			smap_exch_ready(&x, ret = -ENOSYS, NULL);
+			goto err;
+		}
+	}
+	facts = (struct smap_facts){ .ctl_addr = smap.base, .nonce = smap.ctl->nonce, .pid = getpid() };
+	ret = smap_exch_share(&x, fd, &facts, smap.ctl->member, &smap.mailbox, take_window);
+	if (ret) {
+		smap_exch_ready(&x, ret, NULL);
+		goto err;
+	}
+	smap_own_fd_put(fd);
+	fd = -1;
+	ret = smartmap_attach(0);
+	if (ret) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "the window on local rank 0 cannot be mapped: %s", strerror(-ret));
+		smap_exch_ready(&x, ret = ret == -EPERM ? -EPERM : -ENOMEM, NULL);
+		goto err;
+	}
+	smap.ctl0 = smap_peer_ctl(0);
+	ret = smap_live_hold();
+	held = !ret;
+	if (ret) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "the liveness lock is refused: %s", strerror(-ret));
+		smap_exch_ready(&x, ret = -ENOSYS, NULL);
+		goto err;
+	}
+	smap_adopt_all(job->adopt);
+	atomic_store_explicit(&smap.ctl->ready, 1, memory_order_release);
+	flags = (uint32_t)smap_membarrier_setup();
+	ret = smap_exch_ready(&x, 0, &flags);
+	if (ret)
+		goto err;
+	smap_membarrier_all((int)(flags & 1));
+	smap_exch_close(&x);
+	return 0;
+err:
+	if (held)
+		smap_live_drop();
+	smap_own_fd_put(fd);
+	smap_exch_close(&x);
+	leave(!had && smap.nranges);
+	return ret;
+}
+
+SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
+{
+	struct rlimit nofile;
+	int ret, raised;
+
+	if (smap.inits) {
+		smap.inits++;
+		return 0;
+	}
+	if (!job || !job->size || job->size > SMARTMAP_MAX_PEERS || job->rank >= job->size || !job->name ||
+	    (job->adopt & ~(uint32_t)SMARTMAP_ADOPT_ALL)) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "bad job: rank %u of %u (at most %d on a node)", job ? job->rank : 0,
+			     job ? job->size : 0, SMARTMAP_MAX_PEERS);
+		return -EINVAL;
+	}
+	memset(smap.why, 0, sizeof(smap.why));
+	memset(smap.has, 0, sizeof(smap.has));
+	read_force_off();
+	if (smap.ctl && smap.memfile != (job->size > 1)) {
+		if (smap.nranges || smap.memfile) {
+			/* The old file serves a job of one as well. */
+		} else {
+			smap_own_drop();
+		}
+	}
+	if (job->size == 1) {
+		ret = start_single();
+		smap_why_set(SMARTMAP_F_MEMBARRIER, "the job has one process on this node");
+	} else {
+		raised = raise_nofile(job->size, &nofile);
+		ret = start_many(job);
+		if (raised)
+			setrlimit(RLIMIT_NOFILE, &nofile);
+	}
+	if (ret)
+		return ret;
+	smap.inits = 1;
+	smap.has[SMARTMAP_F_WINDOWS] = job->size > 1;
+	smap.has[SMARTMAP_F_MEMBARRIER] = smartmap_membarrier_ok();
+	if (job->size > 1)
+		smap_cma_setup();
+	return 0;
+}
+
+SMAP_EXPORT void smartmap_fini(void)
+{
+	int i, keep0;
+
+	if (!smap.inits || --smap.inits)
+		return;
+	keep0 = smap.size > 1 && !smap_live_drop();
+	for (i = 0; i < SMARTMAP_ROOTS; i++)
+		atomic_store(&smap.ctl->root[i], 0);
+	if (smap_fork_teardown)
+		smap_fork_teardown();
+	if (keep0 && smap.rank)		/* another thread's robust list goes through that page: it must stay mapped */
+		smartmap_view_.window[0] = 0;
+	leave(0);
+}
+
+SMAP_EXPORT int smartmap_rank(void)
+{
+	return smap.inits ? smap.rank : -1;
+}
+
+SMAP_EXPORT int smartmap_size(void)
+{
+	return smap.inits ? smap.size : 0;
+}
+
+/* In a forked child, called by the fork code when the private copies stand: no window was inherited. */
+void smap_child_reset(void)
+{
+	memset(&smartmap_view_, 0, sizeof(smartmap_view_));
+	if (smap.mailbox >= 0)
+		close(smap.mailbox);
+	if (smap.own_box >= 0)
+		close(smap.own_box);
+	if (smap.own_fd_kept >= 0)
+		close(smap.own_fd_kept);
+	smap.mailbox = smap.own_box = smap.own_fd_kept = -1;
+	smap.inits = 0;
+	smap.rank = -1;
+	smap.size = 0;
+	smap.nranges = 0;
+	smap.ctl = smap.ctl0 = NULL;
+	smap.base = 0;
+	smap.bits = 0;
+	smap.memfile = 0;
+	smap.heap_lo = smap.heap_hi = 0;
+	pthread_mutex_init(&smap.lock, NULL);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* smap_maps.h - our own address space as the kernel tells it, and free places in it */
+#ifndef SMAP_MAPS_H
+#define SMAP_MAPS_H
+
+#include "smap_int.h"
+
+struct smap_map {
+	uintptr_t lo, hi;
+	int prot;			/* PROT_* */
+	int shared;
+	int file;			/* backed by a file (inode != 0) */
+	const char *name;		/* "" for anonymous; valid only during the callback */
+};
+
+/* Call @fn for each mapping, lowest first, until it returns nonzero, which is returned. -errno: no /proc. No malloc. */
+int smap_maps_walk(int (*fn)(void *arg, const struct smap_map *m), void *arg);
+
+/* Threads of this process; -1 when /proc does not say. */
+int smap_tasks(void);
+
+/* First address above user space that we may use: a multiple of 2^39. */
+uintptr_t smap_space_end(void);
+
+/* Map 2^bits bytes of @fd, shared, at a free multiple of 2^bits. Not inherited, not dumped. 0: errno set. */
+uintptr_t smap_window_map(int fd, int bits);
+
+/* Largest gap, in low-bit space of @bits, that no private writable mapping, nor the control page, uses. */
+int smap_arena_gap(int bits, uint64_t *lo, uint64_t *hi);
+
+#endif
