@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# libsmartmap by itself: each program starts its own ranks (launch.h).
+EXTRA_DIST += tests/smartmap/launch.h
+
+check_PROGRAMS += tests/smartmap/t_smap_basic
+tests_smartmap_t_smap_basic_SOURCES = tests/smartmap/t_smap_basic.c tests/smartmap/launch.h
+tests_smartmap_t_smap_basic_CPPFLAGS = $(T_CPPFLAGS)
+tests_smartmap_t_smap_basic_LDADD = nal/smartmap/libsmartmap.la
+P3_TESTS += smartmap/basic:tests/smartmap/t_smap_basic
