@@ -1,1 +1,556 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * p3l.h - the matching core of Portals 3.3
+ *
+ * Glossary
+ *   initiator, target  who starts an operation; whose portal table it addresses
+ *   NI                 an open interface: portal table, ME, MD and EQ pools, in one region of the owner's memory
+ *   mover              whoever runs the core on an NI: the owner, or an initiator on the same node (by SMARTMAP)
+ *   slot               number of a process on this node (its local rank); names a mover in locks and records
+ *   region             the memory of one NI; everything in it is found by index or by offset from its start
+ *   ME, MD, EQ         match entry, memory descriptor, event queue
+ *   ticket             position of an event in its queue, counted freely
+ *   op                 record of an operation in progress at its target, so that anyone can finish it
+ *   lane               ring of small messages from one initiator in the target's region (its inbox)
+ *   polled entry       portal table entry whose owner promised to poll: only the owner matches there
+ *
+ * The core is freestanding: no libc, no allocation after p3l_ni_setup(), no printing, no sleeping. What it needs of
+ * its surroundings is in struct p3l_env. It trusts no index, offset or length that another process can write.
+ *
+ * Locks, in the order in which they may be taken (one of each kind at a time):
+ *   lane.lock -> pt[].lock
+ *   ni.own_lock -> pt[].lock         (own_lock: threads of the owner only; pools and setup)
+ * pt[0..127] protect their match list with its MEs and MDs; pt[128..143] are stripes for MDs on no list. A lock word
+ * holds slot + 1 of its holder, so that the lock of a dead holder can be taken over.
+ *
+ * Who writes what: each struct below says it per field. Free lists are pushed by anyone and popped by the owner.
+ */
+#ifndef P3L_H
+#define P3L_H
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <p3api/types.h>
+#include "p3_atomic.h"
+
+#define P3L_MAGIC	0x50334c31U	/* "P3L1" */
+#define P3L_VERSION	1U
+#define P3L_LINE	64
+#define P3L_MAX_PT	128
+#define P3L_PT_STRIPES	16
+#define P3L_MAX_SLOTS	256
+#define P3L_MAX_AC	8
+#define P3L_MAX_EQ	1024
+#define P3L_MAX_MD	65536
+#define P3L_MAX_ME	65536
+#define P3L_MAX_IOV	256
+#define P3L_MAX_GETPUT	64
+#define P3L_OPS		8		/* operations that one mover may have in progress at one target */
+#define P3L_GEN_MASK	0x3ffU		/* generation bits that fit into a handle */
+#define P3L_LANE_MAX	PTL_INLINE_MAX_NP_	/* largest payload of a lane message */
+#define PTL_INLINE_MAX_NP_ 8192
+
+/* What the core needs of its surroundings. One per process. */
+struct p3l_env {
+	uint32_t self;				/* own slot + 1: value of our locks */
+	bool single;				/* one thread: locks that only threads contend are left out */
+	bool (*alive)(uint32_t slot);		/* does that process still exist? */
+	void (*relax)(unsigned spins);		/* called while waiting: pause, later yield */
+};
+
+/* One portal table entry; [lock] = changed under lock. */
+struct p3l_pt {
+	uint32_t lock;
+	uint32_t head, tail;		/* [lock] ME index + 1; 0: empty */
+	uint32_t len;			/* [lock] */
+	uint32_t pad[12];
+} __attribute__((aligned(P3L_LINE)));
+_Static_assert(sizeof(struct p3l_pt) == P3L_LINE, "entries must not share lines: each has its own movers");
+
+enum { P3L_ME_USED = 1, P3L_ME_UNLINK = 2 };
+
+struct p3l_me {
+	uint64_t match_bits, ignore_bits;
+	uint32_t match_nid, match_pid;
+	uint32_t next, prev;		/* [lock] ME index + 1 */
+	uint32_t md;			/* [lock] MD index + 1 */
+	uint16_t pt;
+	uint8_t flags;
+	uint8_t pad0;
+	uint32_t gen;
+	uint32_t free_next;		/* pool */
+	uint32_t pad[4];
+} __attribute__((aligned(P3L_LINE)));
+_Static_assert(sizeof(struct p3l_me) == P3L_LINE, "one line per entry walked");
+
+enum {
+	P3L_MD_USED = 1,
+	P3L_MD_UNLINK = 2,	/* unlink_op */
+	P3L_MD_SPENT = 4,	/* used up by operations; goes when pending is 0 if P3L_MD_UNLINK */
+	P3L_MD_DIRECT = 8,	/* the whole region may be touched through the window */
+	P3L_MD_PLAIN = 16	/* infinite, no EQ, contiguous, no max_size: nothing to record */
+};
+
+/* Line 0 changes with each operation, line 1 when the owner makes or updates the MD. */
+struct p3l_md {
+	uint64_t start;			/* region, or 0 with an iovec; owner's address */
+	uint64_t length;		/* bytes in all */
+	uint64_t offset;		/* [lock] local offset */
+	uint64_t max_size;
+	int32_t threshold;		/* [lock] */
+	uint32_t options;
+	uint32_t pending;		/* atomic: operations in progress */
+	uint32_t eq;			/* (EQ index + 1) | generation << 16; 0: none */
+	uint32_t me;			/* [lock] ME index + 1; 0: on no list */
+	uint32_t gen;
+	uint32_t flags;			/* [lock] P3L_MD_* */
+	uint32_t last_ticket;		/* of the newest event that names this MD */
+
+	uint64_t user_ptr;
+	uint64_t user_start, user_length;	/* as in ptl_md_t */
+	uint64_t iov;			/* offset of the iovec copy in the region, 0: none */
+	uint32_t iov_n, iov_log2;
+	uint32_t spent_link;		/* [lock] link of the operation that used it up */
+	uint32_t free_next;
+	uint32_t pad[4];
+} __attribute__((aligned(P3L_LINE)));
+_Static_assert(offsetof(struct p3l_md, user_ptr) == P3L_LINE, "an operation touches one line of its MD");
+_Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
+
+struct p3l_iov {
+	uint64_t base, len;
+};
+
+/*
+ * An event in its queue: one line. word = ticket << 1 | valid. A writer waits until the slot holds the event of the
+ * lap before (which keeps the writers of one slot in order), marks it busy (ticket << 1), fills it, and stores
+ * ticket << 1 | 1 with release order; pairs with the acquire in p3l_eq_peek().
+ */
+struct p3l_slot {
+	uint32_t word;
+	uint32_t link;
+	uint64_t match_bits, hdr_data, rlength, mlength, offset;
+	uint16_t md, md_gen;		/* index, low bits of the generation */
+	int32_t threshold;		/* after the operation */
+	uint16_t initiator;		/* slot */
+	uint8_t kind_fail;		/* event kind | fail << 4 */
+	uint8_t pt;
+	uint32_t pad;
+} __attribute__((aligned(P3L_LINE)));
+_Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
+
+enum { P3L_EQ_USED = 1 };
+
+struct p3l_eq {
+	/* line 0: writers */
+	uint32_t tail;			/* atomic: next ticket */
+	uint32_t pad0[15];
+	/* line 1: the owner */
+	uint32_t head;			/* next ticket to read */
+	uint32_t gen;
+	uint32_t log2;			/* slots = 1 << log2 */
+	uint32_t flags;
+	uint64_t slots;			/* offset in the region */
+	uint32_t rlock;			/* threads of the owner */
+	uint32_t dropped;		/* losses not reported yet */
+	uint32_t pad1[8];
+} __attribute__((aligned(P3L_LINE)));
+_Static_assert(offsetof(struct p3l_eq, head) == P3L_LINE, "the reader's line is not the writers'");
+
+/* Access control entry. */
+struct p3l_ac {
+	uint32_t nid, pid, uid, jid, pt;
+};
+
+enum p3l_type { P3L_PUT = 1, P3L_GET, P3L_GETPUT };
+
+/* The header of a request, as matching sees it, whatever brought it. */
+struct p3l_hdr {
+	uint8_t type;			/* enum p3l_type */
+	uint8_t ack;			/* an ack is wanted */
+	uint16_t src;			/* initiator's slot */
+	uint32_t nid, pid;		/* initiator */
+	uint32_t uid, jid;
+	uint32_t pt, ac;
+	uint32_t md, md_gen;		/* initiator's MD, for the ack or the reply */
+	uint64_t match_bits, roffset, rlength, hdr_data;
+};
+
+/*
+ * An operation in progress at its target. Written by its mover only, until the mover is dead; then by whoever holds
+ * ni.reap_lock. State: IDLE -> TAKEN -> PREP (under the entry's lock; MD about to change) -> MOVE (matched; data moving)
+ * -> END (data in place or failed, event being posted) -> IDLE. HAND: as MOVE, but the owner must copy.
+ */
+#define P3L_OP_STATES(X) X(IDLE) X(TAKEN) X(PREP) X(MOVE) X(HAND) X(END) X(DONE)
+enum p3l_op_state {
+#define X(s) P3L_OP_##s,
+	P3L_OP_STATES(X)
+#undef X
+	P3L_OP_MAX
+};
+
+struct p3l_op {
+	uint32_t state;
+	uint32_t md, md_gen;
+	uint32_t eq;			/* the MD's, as it was at the match */
+	uint32_t link;
+	uint32_t ticket;		/* of the END event, when has_ticket */
+	uint8_t has_ticket, type, pt, ack;
+	int32_t threshold;		/* after the match; before it, in PREP: see old_threshold */
+	int32_t old_threshold;
+	uint32_t old_flags;
+	uint64_t old_offset;
+	uint64_t moff, mlength, rlength, match_bits, hdr_data;
+	uint32_t src;			/* slot of the initiator */
+	uint32_t options;		/* of the MD at the match */
+	uint32_t mdflags;		/* P3L_MD_DIRECT at the match */
+	uint64_t start, iov;		/* geometry at the match: PtlMDUpdate may change the MD meanwhile */
+	uint32_t iov_n;
+	uint8_t lockless;		/* polled entry, owner has one thread: no atomics needed */
+	uint8_t lane;			/* came from a lane */
+	/* HAND: where the owner finds (put) or leaves (get) the data: address in process src */
+	uint64_t peer_addr;
+	uint32_t src_md, src_md_gen;	/* initiator's MD */
+	uint32_t fail;
+} __attribute__((aligned(P3L_LINE)));
+
+/*
+ * A lane: messages from one initiator, in lines of 64 bytes.
+ *
+ * Producer (the initiator; its tail and its copy of head_pub are private): writes payload lines, then the first line,
+ * its seq word last with release order: seq = number of the line since the start, plus 1. Before that it clears the
+ * seq word of the line behind the message if an older payload may stand there. Consumer (the owner, or the initiator
+ * when the owner does not poll): under lock; looks at line head; seq == head + 1 (acquire) means a message.
+ * head_pub follows head lazily, so that the producer's line is seldom taken away.
+ */
+struct p3l_lane_hdr {
+	uint32_t lock;			/* consumer */
+	uint32_t head;			/* [lock] next line to look at, counted freely */
+	uint32_t pad0[14];
+	uint32_t head_pub;		/* written by the consumer, read by the producer */
+	uint32_t pad1[15];
+} __attribute__((aligned(P3L_LINE)));
+
+enum {	/* flags of a lane message: which optional words follow, in this order */
+	P3L_LF_MATCH = 1, P3L_LF_HDR = 2, P3L_LF_OFF = 4, P3L_LF_ACK = 8, P3L_LF_AC = 16,
+	P3L_LF_SKIP = 32		/* nothing here: go on at the start of the ring */
+};
+
+struct p3l_line {
+	uint32_t seq;
+	uint8_t flags;
+	uint8_t pt;
+	uint16_t len;			/* payload bytes */
+	uint8_t body[56];
+};
+_Static_assert(sizeof(struct p3l_line) == P3L_LINE, "one transfer per small message");
+
+enum { P3L_ATTN_AWAY = 0, P3L_ATTN_POLLING = 1, P3L_ATTN_MASK = 3 };
+
+/* Counters that many read seldom; one set per mover in each NI, so that each has one writer */
+struct p3l_stats {
+	uint64_t drop_count, drop_length, recv_count, recv_length, send_count, send_length, corrupt, takeovers,
+		 reaped, lane_msgs, direct_msgs, eq_overruns;
+};
+
+/* What one mover owns in an NI: its counters and its records of operations in progress. */
+struct p3l_row {
+	struct p3l_stats stats __attribute__((aligned(P3L_LINE)));
+	struct p3l_op op[P3L_OPS];
+};
+
+struct p3l_ni {
+	/* line 0: who this is; written at setup */
+	uint32_t magic, version;
+	uint32_t nid, pid, uid, jid;
+	uint32_t slot;
+	uint32_t up;			/* 1 between PtlNIInit and PtlNIFini */
+	uint64_t size;			/* bytes of the region */
+	uint64_t polled[2];		/* bit per portal table entry; owner */
+	uint32_t max_pt, max_ac;
+	/* line 1: limits and places, written at setup */
+	uint32_t max_me, max_md, max_eq, max_me_list, max_iov;
+	uint32_t n_slots;		/* lanes, op rows */
+	uint32_t lane_lines;		/* power of two */
+	uint32_t pad1;
+	uint64_t me_off, md_off, lane_off, row_off;
+	/* line 2: where the owner's attention is; written by the owner only */
+	uint32_t attn __attribute__((aligned(P3L_LINE)));	/* calls << 2 | P3L_ATTN_* */
+	/* line 3: asleep: futex word; set by the owner, cleared by who wakes it */
+	uint32_t sleeping __attribute__((aligned(P3L_LINE)));
+	/* line 4: doorbell of lanes in use and of handed operations; set by initiators */
+	uint64_t lanes_used[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
+	uint32_t handed;
+	/* line 5: pools; popped by the owner, pushed by anyone */
+	uint32_t me_free __attribute__((aligned(P3L_LINE)));
+	uint32_t md_free;
+	uint32_t me_fresh, md_fresh;	/* owner: never used from here on */
+	uint32_t md_limbo, md_limbo_tail;	/* owner: freed, but an unread event names them */
+	uint32_t me_count, md_count, eq_count;	/* atomic: in use */
+	uint32_t own_lock;
+	uint32_t reap_lock;
+	uint64_t space, space_end;	/* owner: event slots and iovec copies: fresh from here */
+	uint64_t space_free[32];	/* owner: per power of two, offset of the first free block */
+	struct p3l_ac ac[P3L_MAX_AC];
+	struct p3l_pt pt[P3L_MAX_PT + P3L_PT_STRIPES];
+	struct p3l_eq eq[P3L_MAX_EQ];
+};
+
+/* Pieces of a region. Indices are checked by the callers; these only compute. */
+static inline struct p3l_me *p3l_me(const struct p3l_ni *ni, uint32_t i)
+{
+	return (struct p3l_me *)((char *)ni + ni->me_off) + i;
+}
+
+static inline struct p3l_md *p3l_md(const struct p3l_ni *ni, uint32_t i)
+{
+	return (struct p3l_md *)((char *)ni + ni->md_off) + i;
+}
+
+static inline struct p3l_row *p3l_row(const struct p3l_ni *ni, uint32_t slot)
+{
+	return (struct p3l_row *)((char *)ni + ni->row_off) + slot;
+}
+
+static inline size_t p3l_lane_stride(uint32_t lines)
+{
+	return sizeof(struct p3l_lane_hdr) + (size_t)lines * P3L_LINE;
+}
+
+static inline struct p3l_lane_hdr *p3l_lane(const struct p3l_ni *ni, uint32_t slot)
+{
+	return (struct p3l_lane_hdr *)((char *)ni + ni->lane_off + slot * p3l_lane_stride(ni->lane_lines));
+}
+
+static inline struct p3l_line *p3l_lane_line(const struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t n)
+{
+	return (struct p3l_line *)(l + 1) + (n & (ni->lane_lines - 1));
+}
+
+static inline bool p3l_pt_polled(const struct p3l_ni *ni, uint32_t pt)
+{
+	return p3_load(&ni->polled[pt >> 6]) >> (pt & 63) & 1;
+}
+
+/* ni.c */
+struct p3l_setup {
+	uint32_t nid, pid, uid, jid, slot, n_slots, lane_lines;
+	uint32_t max_me, max_md, max_eq, max_pt, max_ac, max_me_list, max_iov;
+	uint64_t space;			/* bytes for event slots and iovecs */
+};
+uint64_t p3l_ni_size(const struct p3l_setup *s);
+void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s);	/* @ni: zeroed, p3l_ni_size() bytes */
+bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size);		/* may a peer use it? */
+uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2);		/* offset, 0: full. Owner, own_lock */
+void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2);
+
+/* lock.c */
+void p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
+static inline void p3l_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
+{
+	if (p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))
+		p3l_lock_slow(env, ni, &ni->pt[pt].lock, (int)pt);
+}
+
+static inline void p3l_unlock(struct p3l_ni *ni, uint32_t pt)
+{
+	p3_store_rel(&ni->pt[pt].lock, 0);
+}
+
+static inline void p3l_own_lock(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	if (!env->single && p3_unlikely(!p3_cas32(&ni->own_lock, 0, env->self)))
+		p3l_lock_slow(env, ni, &ni->own_lock, -1);
+}
+
+static inline void p3l_own_unlock(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	if (!env->single)
+		p3_store_rel(&ni->own_lock, 0);
+}
+
+/* A handle without its NI: index and generation. */
+struct p3l_ref {
+	uint32_t idx, gen;
+};
+
+/* me.c (owner) */
+int p3l_me_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+		  uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out);
+int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
+		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out);
+int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me);
+uint32_t p3l_me_alloc(struct p3l_ni *ni);				/* index + 1 */
+void p3l_me_free(struct p3l_ni *ni, uint32_t idx);
+void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
+		 ptl_unlink_t unlink);
+void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx);
+int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, uint32_t *pt);
+int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t base, ptl_ins_pos_t pos);
+
+/* md.c (owner). eq: packed as in struct p3l_md, a checked queue. flags: P3L_MD_DIRECT when the region is in the window. */
+struct p3l_md_args {
+	const ptl_md_t *md;
+	uint32_t eq;
+	uint32_t flags;
+	const struct p3l_iov *iov;	/* PTL_MD_IOVEC: the caller's vector, user_length entries */
+};
+int p3l_md_attach(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, const struct p3l_md_args *a,
+		  ptl_unlink_t op, struct p3l_ref *out);
+int p3l_md_bind(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_md_args *a, ptl_unlink_t op,
+		struct p3l_ref *out);
+int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md);
+int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, ptl_md_t *old,
+		  struct p3l_iov *old_iov, uint32_t old_iov_n, const struct p3l_md_args *a, int test_eq);
+int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
+		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me,
+		  struct p3l_ref *md);
+int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t *pt);
+void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx);		/* and its ME if that is PTL_UNLINK */
+void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t eq, const struct p3l_slot *cause);
+
+/* eq.c */
+int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out);
+int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref eq);
+bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref eq);
+uint32_t p3l_eq_reserve(struct p3l_ni *ni, uint32_t eq);		/* ticket; @eq: index */
+void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,
+		 const struct p3l_slot *ev);
+/* Copy the next event out: 1, -1 (an event, and losses before it), 0 none. Consumes it when @take. Owner only. */
+int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take);
+static inline bool p3l_eq_idle(const struct p3l_ni *ni, uint32_t eq)	/* nothing there, nothing promised */
+{
+	return p3_load_acq(&ni->eq[eq].tail) == p3_load(&ni->eq[eq].head);
+}
+static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap look: something to read? */
+{
+	const struct p3l_eq *q = &ni->eq[eq];
+	const struct p3l_slot *s = (const struct p3l_slot *)((const char *)ni + q->slots) +
+				   (q->head & ((1u << q->log2) - 1));
+
+	return (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
+}
+static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
+{
+	const struct p3l_eq *q = &ni->eq[eq];
+
+	return (1u << q->log2) - (p3_load(&q->tail) - p3_load(&q->head)) >= n;
+}
+
+/* The queue of an MD, if it still exists: index, or -1. */
+static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
+{
+	uint32_t i = (packed & 0xffff) - 1;
+
+	if (!packed || i >= ni->max_eq || (p3_load(&ni->eq[i].gen) & P3L_GEN_MASK) != packed >> 16)
+		return -1;
+	return (int)i;
+}
+
+/* match.c: an operation at its target, run by any mover */
+enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT };
+/* Match @h and charge the MD; @op says where the data go. WAIT (polled entries, @may_wait): no room now. */
+enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
+				  struct p3l_op *op, bool may_wait);
+/* Data are in place, or not (@fail). Posts END, unlinks. Returns whether an ack is to be sent. */
+bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
+struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
+
+/* own.c: the initiator's side, run on the initiator's NI */
+#define P3L_WHOLE UINT64_MAX
+struct p3l_send {
+	struct p3l_ref md;
+	uint32_t eq, link, ticket;
+	int32_t threshold;
+	uint32_t options, flags;
+	bool plain, has_ticket;
+	uint64_t loff, len;		/* len P3L_WHOLE: all of the MD */
+	uint64_t start, iov;
+	uint32_t iov_n;
+	uint64_t match_bits, hdr_data;
+	uint32_t pt;
+};
+int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s);
+void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s, uint32_t fail);
+void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t target_slot, uint32_t pt,
+	     uint64_t match_bits, uint64_t roffset, uint64_t rlength, uint64_t mlength);
+struct p3l_reply {
+	struct p3l_ref md;
+	uint32_t eq, link, ticket;
+	int32_t threshold;
+	uint32_t options, target_slot, pt;
+	bool has_ticket;
+	uint64_t start, iov;
+	uint32_t iov_n;
+	uint64_t off, mlength, rlength, match_bits;
+};
+bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r);	/* false: dropped */
+void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r, uint32_t fail);
+
+/* lane.c */
+struct p3l_lane_tx {			/* producer's side, private to the initiator */
+	uint32_t tail;
+	uint32_t head_seen;
+	bool used;			/* doorbell bit set */
+	uint64_t *dirty;		/* bit per line: its seq word may be payload */
+};
+/* Write a put with payload @data; false: no room. */
+bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+		  const void *data);
+/* Is there a message at the head? Cheap look without the lock. */
+static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *l)
+{
+	uint32_t head = p3_load(&l->head);
+
+	return p3_load_acq(&p3l_lane_line(ni, l, head)->seq) == head + 1;
+}
+/* Decode the message at the head [lane lock held]: lines it takes, 0 none, -1 nonsense. */
+int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, const void **data);
+void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines);
+/* Give the lines before the head back to the producer (their payload has been copied). */
+void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l);
+bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait);
+static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
+{
+	p3_store_rel(&l->lock, 0);
+}
+
+/* iov.c: pieces of an MD's memory. Walks [off, off+len) of the MD; @seg gets address and length of each piece. */
+struct p3l_walk {
+	const struct p3l_iov *iov;
+	uint32_t n;
+	uint64_t skip, left;
+	struct p3l_iov flat;
+};
+bool p3l_walk_start(const struct p3l_ni *ni, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, uint64_t len,
+		    struct p3l_walk *w);
+bool p3l_walk_next(struct p3l_walk *w, uint64_t *addr, uint64_t *len);
+
+/* reap.c */
+void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, uint32_t dead);
+unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni);	/* finish operations of the dead; how many */
+
+static inline void p3l_count(const struct p3l_env *env, uint64_t *c, uint64_t n)
+{
+	if (env->single)
+		*c += n;
+	else
+		__atomic_fetch_add(c, n, __ATOMIC_RELAXED);
+}
+
+static inline void p3l_copy(void *d, const void *s, size_t n)
+{
+	__builtin_memcpy(d, s, n);
+}
+
+/* Fault injection for tests: a point where a mover may die. */
+#ifdef P3_FAULT
+void p3l_point(const char *where);
+#define P3L_POINT(w) p3l_point(w)
+#else
+#define P3L_POINT(w) do { } while (0)
+#endif
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * eq.c - event queues: many writers in several processes, one reading process
+ *
+ * A writer reserves a ticket (one atomic add) and later posts the event into slot ticket mod n. A reserved ticket is
+ * a promise: PtlMDUpdate's test counts it as "not empty", and the reader waits for it, so that events come in the
+ * order of their tickets. Writers never wait for the reader: an unread event is overwritten by the one a lap later.
+ * Slot words are in p3l.h. Invariants: head <= tail; the word of a slot only grows; a slot is written by one writer
+ * at a time, because each waits for its predecessor of the lap before.
+ */
+#include "p3l.h"
+
+static struct p3l_slot *slot_of(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t ticket)
+{
+	return (struct p3l_slot *)((char *)ni + q->slots) + (ticket & ((1u << q->log2) - 1));
+}
+
+int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
+{
+	uint32_t log2 = 1, i, n;
+	struct p3l_eq *q;
+	uint64_t off;
+	int rc = PTL_NO_SPACE;
+
+	while (log2 < 25 && ((uint64_t)1 << log2) < count)
+		log2++;
+	if (((uint64_t)1 << log2) < count)
+		return PTL_NO_SPACE;
+	p3l_own_lock(env, ni);
+	for (i = 0; i < ni->max_eq && (ni->eq[i].flags & P3L_EQ_USED); i++)
+		;
+	if (i == ni->max_eq)
+		goto out;
+	off = p3l_space_alloc(ni, log2 + 6);
+	if (!off)
+		goto out;
+	q = &ni->eq[i];
+	q->head = q->tail = 0;
+	q->log2 = log2;
+	q->slots = off;
+	q->dropped = 0;
+	q->rlock = 0;
+	n = 1u << log2;
+	for (uint32_t t = 0; t < n; t++)	/* as if a lap before had been posted */
+		slot_of(ni, q, t)->word = (t - n) << 1 | 1;
+	p3_store_rel(&q->flags, P3L_EQ_USED);
+	*out = (struct p3l_ref){ i, q->gen & P3L_GEN_MASK };
+	rc = PTL_OK;
+out:
+	p3l_own_unlock(env, ni);
+	return rc;
+}
+
+bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref r)
+{
+	return r.idx < ni->max_eq && (p3_load_acq(&ni->eq[r.idx].flags) & P3L_EQ_USED) &&
+	       (ni->eq[r.idx].gen & P3L_GEN_MASK) == r.gen;
+}
+
+/*
+ * MDs that still name the queue keep its index; their eq_gen no longer fits, so they log nothing. A mover that has
+ * reserved a ticket already posts into the slots: they are given back to the space only when none is outstanding.
+ */
+int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
+{
+	struct p3l_eq *q = &ni->eq[r.idx];
+	bool outstanding = false;
+
+	if (!p3l_eq_valid(ni, r))
+		return PTL_EQ_INVALID;
+	p3l_own_lock(env, ni);
+	p3_store(&q->gen, q->gen + 1);
+	p3_fence();
+	for (uint32_t t = q->tail - (1u << q->log2); t != q->tail; t++)
+		outstanding |= p3_load_acq(&slot_of(ni, q, t)->word) != (t << 1 | 1);
+	if (!outstanding) {
+		p3l_space_free(ni, q->slots, q->log2 + 6);
+		p3_store_rel(&q->flags, 0);
+	}	/* else the entry stays out of use for good: rare, bounded by max_eq */
+	p3l_own_unlock(env, ni);
+	return PTL_OK;
+}
+
+uint32_t p3l_eq_reserve(struct p3l_ni *ni, uint32_t eq)
+{
+	return p3_fetch_add(&ni->eq[eq].tail, 1);
+}
+
+void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,
+		 const struct p3l_slot *ev)
+{
+	struct p3l_eq *q = &ni->eq[eq];
+	uint32_t n, prev;
+	struct p3l_slot *s;
+	unsigned spins = 0;
+
+	if (q->log2 > 25 || q->slots >= ni->size || ni->size - q->slots < (uint64_t)64 << q->log2) {
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+		return;
+	}
+	n = 1u << q->log2;
+	s = slot_of(ni, q, ticket);
+	prev = (ticket - n) << 1 | 1;
+	while (p3_unlikely(p3_load_acq(&s->word) != prev)) {
+		if ((int32_t)(p3_load(&s->word) - prev) > 0 || ++spins > (1u << 22)) {
+			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.eq_overruns, 1);
+			return;			/* a newer lap is there, or the writer before us is lost */
+		}
+		env->relax(spins);
+	}
+	p3_store(&s->word, ticket << 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* a reader that sees the fields below sees "busy" */
+	s->link = ev->link;
+	s->match_bits = ev->match_bits;
+	s->hdr_data = ev->hdr_data;
+	s->rlength = ev->rlength;
+	s->mlength = ev->mlength;
+	s->offset = ev->offset;
+	s->md = ev->md;
+	s->md_gen = ev->md_gen;
+	s->threshold = ev->threshold;
+	s->initiator = ev->initiator;
+	s->kind_fail = ev->kind_fail;
+	s->pt = ev->pt;
+	p3_store_rel(&s->word, ticket << 1 | 1);	/* pairs with the acquire in p3l_eq_read() */
+}
+
+int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
+{
+	struct p3l_eq *q = &ni->eq[eq];
+	uint32_t n = 1u << q->log2, word;
+	int rc = 0;
+
+	if (!env->single)
+		while (!p3_cas32(&q->rlock, 0, env->self))
+			env->relax(1);
+	for (;;) {
+		struct p3l_slot *s = slot_of(ni, q, q->head);
+		int32_t ahead;
+
+		word = p3_load_acq(&s->word);
+		ahead = (int32_t)(word - (q->head << 1 | 1));
+		if (p3_likely(ahead < 0))
+			break;				/* not posted yet */
+		if (p3_likely(ahead == 0)) {
+			p3l_copy(out, s, sizeof(*out));
+			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			if (p3_likely(p3_load(&s->word) == word)) {
+				rc = q->dropped ? -1 : 1;
+				if (take) {
+					q->dropped = 0;
+					p3_store_rel(&q->head, q->head + 1);
+				}
+				break;
+			}
+		}
+		/* overrun: the oldest survivor is a lap behind the newest ticket (SPEC-NOTES: overrun) */
+		q->dropped = 1;
+		word = p3_load(&q->tail) - n;
+		p3_store_rel(&q->head, (int32_t)(word - q->head) > 0 ? word : q->head + 1);
+	}
+	if (!env->single)
+		p3_store_rel(&q->rlock, 0);
+	return rc;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * lane.c - small messages left in the target's inbox; the protocol is at struct p3l_lane_hdr in p3l.h
+ *
+ * A message of up to 56 bytes, its optional words included, is one line, hence one cache-line transfer.
+ */
+#include "p3l.h"
+
+static unsigned words(uint8_t f)
+{
+	return (unsigned)__builtin_popcount(f & (P3L_LF_MATCH | P3L_LF_HDR | P3L_LF_OFF | P3L_LF_ACK | P3L_LF_AC));
+}
+
+static void set_dirty(struct p3l_lane_tx *tx, uint32_t from, uint32_t to, uint32_t mask)
+{
+	for (; from != to; from++)
+		tx->dirty[(from & mask) >> 6] |= (uint64_t)1 << (from & 63);
+}
+
+static bool test_clear_dirty(struct p3l_lane_tx *tx, uint32_t line, uint32_t mask)
+{
+	uint64_t *w = &tx->dirty[(line & mask) >> 6], bit = (uint64_t)1 << (line & 63);
+	bool was = *w & bit;
+
+	*w &= ~bit;
+	return was;
+}
+
+static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, uint32_t lines)
+{
+	if (p3_likely(ni->lane_lines - (tx->tail - tx->head_seen) > lines))	/* > : the line behind stays free */
+		return true;
+	tx->head_seen = p3_load_acq(&l->head_pub);
+	return ni->lane_lines - (tx->tail - tx->head_seen) > lines;
+}
+
+/* Publish a message of @lines at the tail, its first word last. */
+static void publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, struct p3l_line *first,
+		    uint32_t lines)
+{
+	uint32_t mask = ni->lane_lines - 1;
+
+	if (lines > 1)
+		set_dirty(tx, tx->tail + 1, tx->tail + lines, mask);
+	test_clear_dirty(tx, tx->tail, mask);
+	if (p3_unlikely(test_clear_dirty(tx, tx->tail + lines, mask)))
+		p3_store(&p3l_lane_line(ni, l, tx->tail + lines)->seq, 0);
+	p3_store_rel(&first->seq, tx->tail + 1);	/* pairs with the acquire in p3l_lane_ready() */
+	tx->tail += lines;
+}
+
+bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+		  const void *data)
+{
+	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
+	uint8_t f = (h->match_bits ? P3L_LF_MATCH : 0) | (h->hdr_data ? P3L_LF_HDR : 0) |
+		    (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0);
+	uint32_t bytes = 8 + words(f) * 8 + (uint32_t)h->rlength, lines = (bytes + P3L_LINE - 1) / P3L_LINE;
+	uint32_t to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
+	struct p3l_line *m;
+	uint64_t *w;
+
+	if (p3_unlikely(lines > to_end)) {
+		if (!room(ni, l, tx, to_end + lines))
+			return false;
+		m = p3l_lane_line(ni, l, tx->tail);
+		m->flags = P3L_LF_SKIP;
+		m->pt = 0;
+		m->len = 0;
+		publish(ni, l, tx, m, to_end);
+	} else if (!room(ni, l, tx, lines)) {
+		return false;
+	}
+	m = p3l_lane_line(ni, l, tx->tail);
+	m->flags = f;
+	m->pt = (uint8_t)h->pt;
+	m->len = (uint16_t)h->rlength;
+	w = (uint64_t *)m->body;
+	if (f & P3L_LF_MATCH)
+		*w++ = h->match_bits;
+	if (f & P3L_LF_HDR)
+		*w++ = h->hdr_data;
+	if (f & P3L_LF_OFF)
+		*w++ = h->roffset;
+	if (f & P3L_LF_ACK)
+		*w++ = h->md | (uint64_t)h->md_gen << 32;
+	if (f & P3L_LF_AC)
+		*w++ = h->ac;
+	if (h->rlength <= 64) {			/* inline: no call, whole words; the ring has room behind */
+		const char *s = data;
+		char *d = (char *)w;
+		uint32_t n = (uint32_t)h->rlength;
+
+		while (n >= 8) {
+			p3l_copy(d, s, 8);
+			d += 8, s += 8, n -= 8;
+		}
+		while (n--)
+			*d++ = *s++;
+	} else {
+		p3l_copy(w, data, h->rlength);
+	}
+	publish(ni, l, tx, m, lines);
+	if (p3_unlikely(!tx->used)) {
+		p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
+		tx->used = true;
+	}
+	return true;
+}
+
+bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait)
+{
+	if (p3_likely(p3_cas32(&l->lock, 0, env->self)))
+		return true;
+	if (!wait)
+		return false;
+	p3l_lock_slow(env, ni, &l->lock, -1);
+	return true;
+}
+
+/*
+ * Everything read here was written by another process: each value is copied once and checked. The initiator's
+ * identity is not in the message; the caller knows whose lane it is.
+ */
+int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, const void **data)
+{
+	uint32_t head, to_end, bytes, lines;
+	const uint64_t *w;
+	struct p3l_line *m;
+	uint8_t f;
+
+again:
+	head = l->head;
+	m = p3l_lane_line(ni, l, head);
+	if (p3_load_acq(&m->seq) != head + 1)
+		return 0;
+	to_end = ni->lane_lines - (head & (ni->lane_lines - 1));
+	f = p3_load(&m->flags);
+	if (p3_unlikely(f & P3L_LF_SKIP)) {
+		p3l_lane_advance(ni, l, to_end);
+		goto again;
+	}
+	h->rlength = p3_load(&m->len);
+	h->pt = p3_load(&m->pt);
+	bytes = 8 + words(f) * 8 + (uint32_t)h->rlength;
+	lines = (bytes + P3L_LINE - 1) / P3L_LINE;
+	if (p3_unlikely(f & ~31 || h->rlength > P3L_LANE_MAX || lines > to_end))
+		return -1;
+	w = (const uint64_t *)m->body;
+	h->type = P3L_PUT;
+	h->match_bits = f & P3L_LF_MATCH ? *w++ : 0;
+	h->hdr_data = f & P3L_LF_HDR ? *w++ : 0;
+	h->roffset = f & P3L_LF_OFF ? *w++ : 0;
+	h->ack = 0;
+	h->md = h->md_gen = 0;
+	if (f & P3L_LF_ACK) {
+		uint64_t v = *w++;
+
+		h->ack = 1;
+		h->md = (uint32_t)v;
+		h->md_gen = (uint32_t)(v >> 32);
+	}
+	h->ac = f & P3L_LF_AC ? (uint32_t)*w++ : 0;
+	*data = w;
+	return (int)lines;
+}
+
+/* The message at the head is consumed. The producer learns of it a quarter of a ring later at most. */
+void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines)
+{
+	p3_store_rel(&l->head, l->head + lines);
+}
+
+void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
+{
+	if (l->head - l->head_pub >= ni->lane_lines / 4)
+		p3_store_rel(&l->head_pub, l->head);	/* pairs with the acquire in room() */
+}

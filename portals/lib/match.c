@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * match.c - a put, get or getput at its target: find the MD, charge it, and finish
+ *
+ * Run by any mover. begin holds the lock of the portal table entry, decides, charges the MD and reserves the events;
+ * the data move without a lock; end posts the END event and unlinks a spent MD. Order of tests: portals 3.3, section
+ * 4.2 ("translation"). A test that fails passes the request on to the next entry, never drops it.
+ */
+#include "p3l.h"
+
+static bool admits(const struct p3l_ac *a, const struct p3l_hdr *h)
+{
+	return (a->uid == h->uid || a->uid == PTL_UID_ANY) && (a->jid == PTL_JID_ANY || a->jid == h->jid) &&
+	       (a->nid == PTL_NID_ANY || a->nid == h->nid) && (a->pid == PTL_PID_ANY || a->pid == h->pid) &&
+	       (a->pt == PTL_PT_INDEX_ANY || a->pt == h->pt);
+}
+
+static const uint32_t needs[] = {
+	[P3L_PUT] = PTL_MD_OP_PUT,
+	[P3L_GET] = PTL_MD_OP_GET,
+	[P3L_GETPUT] = PTL_MD_OP_PUT | PTL_MD_OP_GET,
+};
+
+static const uint8_t start_kind[] = {
+	[P3L_PUT] = PTL_EVENT_PUT_START,
+	[P3L_GET] = PTL_EVENT_GET_START,
+	[P3L_GETPUT] = PTL_EVENT_GETPUT_START,
+};
+
+/* Does the request fit? Sets offset and mlength. Offsets and lengths are 64-bit values from strangers. */
+static inline bool fits(const struct p3l_md *md, const struct p3l_hdr *h, uint64_t *off, uint64_t *mlength)
+{
+	uint64_t o = md->options & PTL_MD_MANAGE_REMOTE ? h->roffset : md->offset;
+
+	if (p3_unlikely(o > md->length))
+		return false;
+	*off = o;
+	*mlength = h->rlength;
+	if (p3_likely(h->rlength <= md->length - o))
+		return true;
+	*mlength = md->length - o;
+	return md->options & PTL_MD_TRUNCATE;
+}
+
+static inline bool matches(const struct p3l_me *me, const struct p3l_hdr *h)
+{
+	return ((me->match_bits ^ h->match_bits) & ~me->ignore_bits) == 0 &&
+	       (me->match_nid == h->nid || me->match_nid == PTL_NID_ANY) &&
+	       (me->match_pid == h->pid || me->match_pid == PTL_PID_ANY);
+}
+
+/* First MD of the list that takes @h: index + 1, or 0. [lock] */
+static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h, uint64_t *off,
+		     uint64_t *mlength)
+{
+	uint32_t i = ni->pt[h->pt].head, steps = 0;
+
+	while (i) {
+		const struct p3l_me *me;
+		const struct p3l_md *md;
+
+		if (p3_unlikely(i > ni->max_me || ++steps > ni->max_me_list))
+			goto corrupt;
+		me = p3l_me(ni, i - 1);
+		i = me->next;
+		if (!matches(me, h) || !me->md)
+			continue;
+		if (p3_unlikely(me->md > ni->max_md))
+			goto corrupt;
+		md = p3l_md(ni, me->md - 1);
+		if (md->threshold == 0 || (md->flags & (P3L_MD_SPENT | P3L_MD_USED)) != P3L_MD_USED)
+			continue;
+		if ((md->options & needs[h->type]) != needs[h->type])
+			continue;
+		if (fits(md, h, off, mlength))
+			return me->md;
+	}
+	return 0;
+corrupt:
+	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+	return 0;
+}
+
+static void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
+{
+	ev->link = op->link;
+	ev->match_bits = op->match_bits;
+	ev->hdr_data = op->hdr_data;
+	ev->rlength = op->rlength;
+	ev->mlength = op->mlength;
+	ev->offset = op->moff;
+	ev->md = (uint16_t)op->md;
+	ev->md_gen = (uint16_t)op->md_gen;
+	ev->threshold = op->threshold;
+	ev->initiator = (uint16_t)op->src;
+	ev->kind_fail = (uint8_t)(kind | fail << 4);
+	ev->pt = op->pt;
+}
+
+struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	struct p3l_row *row = p3l_row(ni, env->self - 1);
+
+	for (unsigned k = 0; k < P3L_OPS; k++) {
+		struct p3l_op *op = &row->op[k];
+
+		if (p3_load_acq(&op->state) != P3L_OP_IDLE)
+			continue;
+		if (env->single) {
+			op->state = P3L_OP_TAKEN;
+			return op;
+		}
+		if (p3_cas32(&op->state, P3L_OP_IDLE, P3L_OP_TAKEN))
+			return op;
+	}
+	return NULL;
+}
+
+enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
+				  struct p3l_op *op, bool may_wait)
+{
+	struct p3l_stats *stats = &p3l_row(ni, env->self - 1)->stats;
+	struct p3l_slot ev;
+	struct p3l_md *md;
+	uint64_t off, mlength;
+	uint32_t i;
+	int eq;
+
+	if (p3_unlikely(h->pt > ni->max_pt || h->ac > ni->max_ac || !admits(&ni->ac[h->ac], h)))
+		goto drop;
+	op->lockless = env->single && ni->slot == env->self - 1 && p3l_pt_polled(ni, h->pt);
+	if (!op->lockless)
+		p3l_lock(env, ni, h->pt);
+	i = find(env, ni, h, &off, &mlength);
+	if (p3_unlikely(!i))
+		goto drop_unlock;
+	md = p3l_md(ni, i - 1);
+	eq = p3l_eq_of(ni, md->eq);
+	if (may_wait && eq >= 0 && !p3l_eq_room(ni, (uint32_t)eq, 3)) {
+		if (!op->lockless)
+			p3l_unlock(ni, h->pt);
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		return P3L_WAIT;
+	}
+
+	op->md = i - 1;
+	op->md_gen = md->gen;
+	op->eq = md->eq;
+	op->type = h->type;
+	op->pt = (uint8_t)h->pt;
+	op->ack = h->ack;
+	op->options = md->options;
+	op->mdflags = md->flags & P3L_MD_DIRECT;
+	op->start = md->start;
+	op->iov = md->iov;
+	op->iov_n = md->iov_n;
+	op->moff = off;
+	op->mlength = mlength;
+	op->rlength = h->rlength;
+	op->match_bits = h->match_bits;
+	op->hdr_data = h->hdr_data;
+	op->src = h->src;
+	op->src_md = h->md;
+	op->src_md_gen = h->md_gen;
+	op->has_ticket = 0;
+	op->link = 0;
+	op->old_offset = md->offset;
+	op->old_threshold = md->threshold;
+	op->old_flags = md->flags;
+	p3_store_rel(&op->state, P3L_OP_PREP);
+	P3L_POINT("prep");
+
+	if (op->lockless)
+		md->pending++;
+	else
+		p3_fetch_add(&md->pending, 1);
+	if (!(md->options & PTL_MD_MANAGE_REMOTE)) {
+		md->offset = off + mlength;
+		if ((md->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
+			md->flags |= P3L_MD_SPENT;
+	}
+	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)
+		md->flags |= P3L_MD_SPENT;
+	op->threshold = md->threshold;
+	P3L_POINT("charged");
+	if (eq >= 0) {
+		bool start = !(md->options & PTL_MD_EVENT_START_DISABLE);
+
+		if (start || !(md->options & PTL_MD_EVENT_END_DISABLE)) {
+			uint32_t t = p3l_eq_reserve(ni, (uint32_t)eq);
+
+			op->link = t;
+			md->last_ticket = t;
+			if (start) {
+				slot_from_op(op, start_kind[h->type], PTL_NI_OK, &ev);
+				p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+			} else {
+				op->ticket = t;
+				op->has_ticket = 1;
+			}
+		}
+	}
+	if (p3_unlikely(md->flags & P3L_MD_SPENT) && !(op->old_flags & P3L_MD_SPENT))
+		md->spent_link = op->link;
+	p3_store_rel(&op->state, P3L_OP_MOVE);
+	P3L_POINT("matched");
+	if (!op->lockless)
+		p3l_unlock(ni, h->pt);
+	if (h->type != P3L_GET) {
+		p3l_count(env, &stats->recv_count, 1);
+		p3l_count(env, &stats->recv_length, mlength);
+	}
+	return P3L_MATCHED;
+
+drop_unlock:
+	if (!op->lockless)
+		p3l_unlock(ni, h->pt);
+drop:
+	p3_store_rel(&op->state, P3L_OP_IDLE);
+	p3l_count(env, &stats->drop_count, 1);
+	p3l_count(env, &stats->drop_length, h->rlength);
+	return P3L_DROPPED;
+}
+
+/* The newest event that names @md; movers of one MD may race here. */
+static void note_ticket(struct p3l_md *md, uint32_t t)
+{
+	uint32_t old = p3_load(&md->last_ticket);
+
+	while ((int32_t)(t - old) > 0 && !p3_cas32(&md->last_ticket, old, t))
+		old = p3_load(&md->last_ticket);
+}
+
+bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail)
+{
+	struct p3l_md *md = p3l_md(ni, op->md);
+	bool ack = op->ack && !fail && op->type == P3L_PUT && !(op->options & PTL_MD_ACK_DISABLE);
+	int eq = p3l_eq_of(ni, op->eq);
+	struct p3l_slot ev;
+	uint32_t left;
+
+	slot_from_op(op, (uint8_t)(start_kind[op->type] + 1), fail, &ev);	/* END follows START in the enum */
+	op->fail = fail;
+	p3_store_rel(&op->state, P3L_OP_END);
+	P3L_POINT("end");
+	if (eq >= 0 && !(op->options & PTL_MD_EVENT_END_DISABLE)) {
+		if (!op->has_ticket) {
+			op->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
+			note_ticket(md, op->ticket);
+			op->has_ticket = 1;
+		}
+		p3l_eq_post(env, ni, (uint32_t)eq, op->ticket, &ev);
+	}
+	P3L_POINT("posted");
+	if (op->lockless)
+		left = --md->pending;
+	else
+		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;
+	P3L_POINT("unpended");
+	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
+		p3l_md_done(env, ni, op->md, op->eq, &ev);
+	p3_store_rel(&op->state, P3L_OP_IDLE);
+	return ack;
+}

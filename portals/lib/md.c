@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * md.c - memory descriptors: made, posted, updated, unlinked
+ *
+ * An attached MD is protected by the lock of its portal table entry, a free-floating one by a stripe. `pending` counts
+ * operations in progress and changes without the lock; an MD with pending > 0 is never freed. A freed MD that an
+ * unread event still names waits in limbo: PtlEQGet shows its values.
+ */
+#include "p3l.h"
+
+/* Does an unread event name this (freed) MD? Owner only. */
+static bool named(const struct p3l_ni *ni, const struct p3l_md *md)
+{
+	int eq = p3l_eq_of(ni, md->eq);
+
+	return eq >= 0 && (int32_t)(ni->eq[eq].head - (md->last_ticket + 1)) < 0;
+}
+
+static uint32_t pop(struct p3l_ni *ni)
+{
+	uint32_t i = p3_load_acq(&ni->md_free);
+
+	while (i && i <= ni->max_md) {
+		if (p3_cas32(&ni->md_free, i, p3l_md(ni, i - 1)->free_next))
+			return i;
+		i = p3_load_acq(&ni->md_free);
+	}
+	return 0;
+}
+
+static uint32_t md_alloc(struct p3l_ni *ni)
+{
+	uint32_t i = ni->md_limbo;
+
+	if (p3_unlikely(i) && i <= ni->max_md && !named(ni, p3l_md(ni, i - 1))) {
+		ni->md_limbo = p3l_md(ni, i - 1)->free_next;
+		goto out;
+	}
+	while ((i = pop(ni)) && p3_unlikely(named(ni, p3l_md(ni, i - 1)))) {
+		p3l_md(ni, i - 1)->free_next = 0;
+		if (ni->md_limbo)
+			p3l_md(ni, ni->md_limbo_tail - 1)->free_next = i;
+		else
+			ni->md_limbo = i;
+		ni->md_limbo_tail = i;
+	}
+	if (!i && ni->md_fresh < ni->max_md)
+		i = ++ni->md_fresh;
+	if (!i)
+		return 0;
+out:
+	if (p3l_md(ni, i - 1)->iov) {
+		p3l_space_free(ni, p3l_md(ni, i - 1)->iov, p3l_md(ni, i - 1)->iov_log2);
+		p3l_md(ni, i - 1)->iov = 0;
+	}
+	return i;
+}
+
+static void md_push(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	uint32_t old;
+
+	md->flags = 0;
+	p3_store_rel(&md->gen, md->gen + 1);
+	do {
+		old = p3_load(&ni->md_free);
+		md->free_next = old;
+	} while (!p3_cas32(&ni->md_free, old, idx + 1));
+}
+
+/* Bytes of a vector, or UINT64_MAX when they overflow. */
+static uint64_t iov_total(const struct p3l_iov *v, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (v[i].len > (uint64_t)INT64_MAX - sum)
+			return UINT64_MAX;
+		sum += v[i].len;
+	}
+	return sum;
+}
+
+static int check(const struct p3l_ni *ni, const struct p3l_md_args *a)
+{
+	const ptl_md_t *m = a->md;
+
+	if (m->options & PTL_MD_IOVEC) {
+		if (m->length > ni->max_iov || (m->length && !a->iov))
+			return PTL_MD_ILLEGAL;
+		return iov_total(a->iov, m->length) == UINT64_MAX ? PTL_MD_ILLEGAL : PTL_OK;
+	}
+	/* the region must not wrap; NULL with a length is taken at its word (a window over the whole process) */
+	return m->length > UINT64_MAX - (uint64_t)(uintptr_t)m->start ? PTL_MD_ILLEGAL : PTL_OK;
+}
+
+/* Owner, own_lock held when there is a vector. The MD is not visible to matching yet, or locked. */
+static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *a, bool busy)
+{
+	const ptl_md_t *m = a->md;
+	uint64_t iov = 0;
+	uint32_t log2 = 4, n = 0;
+	int eq;
+
+	if (m->options & PTL_MD_IOVEC) {
+		n = (uint32_t)m->length;
+		while ((1u << log2) < n * sizeof(struct p3l_iov))
+			log2++;
+		iov = p3l_space_alloc(ni, log2);
+		if (!iov)
+			return PTL_NO_SPACE;
+		p3l_copy((char *)ni + iov, a->iov, n * sizeof(struct p3l_iov));
+	}
+	if (md->iov && !busy)		/* busy: movers may still walk the old vector; it is lost until NIFini */
+		p3l_space_free(ni, md->iov, md->iov_log2);
+	md->iov = iov;
+	md->iov_n = n;
+	md->iov_log2 = log2;
+	md->user_ptr = (uint64_t)(uintptr_t)m->user_ptr;
+	md->user_start = (uint64_t)(uintptr_t)m->start;
+	md->user_length = m->length;
+	md->start = iov ? 0 : md->user_start;
+	md->length = iov ? iov_total(a->iov, n) : m->length;
+	md->offset = 0;
+	md->max_size = m->max_size;
+	md->options = m->options;
+	md->eq = a->eq;
+	eq = p3l_eq_of(ni, a->eq);
+	if (eq >= 0)
+		md->last_ticket = ni->eq[eq].head - 1;
+	md->flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK)) | (a->flags & P3L_MD_DIRECT);
+	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov)
+		md->flags |= P3L_MD_PLAIN;
+	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);
+	return PTL_OK;
+}
+
+/* A filled MD on no list, not live yet: index + 1. */
+static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_md_args *a, ptl_unlink_t op,
+		uint32_t *out)
+{
+	int rc = check(ni, a);
+	struct p3l_md *md;
+
+	if (rc != PTL_OK)
+		return rc;
+	p3l_own_lock(env, ni);
+	*out = md_alloc(ni);
+	if (*out) {
+		md = p3l_md(ni, *out - 1);
+		md->me = 0;
+		md->flags = op == PTL_UNLINK ? P3L_MD_UNLINK : 0;
+		md->pending = 0;
+		rc = fill(ni, md, a, false);
+		if (rc != PTL_OK)
+			md_push(ni, *out - 1);
+	} else {
+		rc = PTL_NO_SPACE;
+	}
+	p3l_own_unlock(env, ni);
+	return rc;
+}
+
+static struct p3l_ref ref_of(const struct p3l_ni *ni, uint32_t i)
+{
+	return (struct p3l_ref){ i - 1, p3l_md(ni, i - 1)->gen & P3L_GEN_MASK };
+}
+
+int p3l_md_bind(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_md_args *a, ptl_unlink_t op,
+		struct p3l_ref *out)
+{
+	uint32_t i;
+	int rc = make(env, ni, a, op, &i);
+
+	if (rc != PTL_OK)
+		return rc;
+	*out = ref_of(ni, i);
+	p3_store_rel(&p3l_md(ni, i - 1)->flags, p3l_md(ni, i - 1)->flags | P3L_MD_USED);
+	return PTL_OK;
+}
+
+int p3l_md_attach(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, const struct p3l_md_args *a,
+		  ptl_unlink_t op, struct p3l_ref *out)
+{
+	uint32_t i, pt;
+	int rc = make(env, ni, a, op, &i);
+
+	if (rc != PTL_OK)
+		return rc;
+	rc = p3l_me_lock(env, ni, me, &pt);
+	if (rc != PTL_OK)
+		goto err_free;
+	if (p3l_me(ni, me.idx)->md) {
+		p3l_unlock(ni, pt);
+		rc = PTL_ME_IN_USE;
+		goto err_free;
+	}
+	*out = ref_of(ni, i);
+	p3l_md(ni, i - 1)->me = me.idx + 1;
+	p3l_md(ni, i - 1)->flags |= P3L_MD_USED;
+	p3_store_rel(&p3l_me(ni, me.idx)->md, i);
+	p3l_unlock(ni, pt);
+	return PTL_OK;
+err_free:
+	md_push(ni, i - 1);
+	return rc;
+}
+
+/* Lock a live MD, attached or not: PTL_OK with @pt locked, or PTL_MD_INVALID. */
+int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t *pt)
+{
+	struct p3l_md *md;
+
+	if (r.idx >= ni->max_md)
+		return PTL_MD_INVALID;
+	md = p3l_md(ni, r.idx);
+	for (;;) {
+		uint32_t me = p3_load(&md->me);
+
+		if (!(p3_load_acq(&md->flags) & P3L_MD_USED) || (p3_load(&md->gen) & P3L_GEN_MASK) != r.gen ||
+		    me > ni->max_me)
+			return PTL_MD_INVALID;
+		*pt = me ? p3l_me(ni, me - 1)->pt : P3L_MAX_PT + r.idx % P3L_PT_STRIPES;
+		if (*pt >= P3L_MAX_PT + P3L_PT_STRIPES)
+			return PTL_MD_INVALID;
+		p3l_lock(env, ni, *pt);
+		if (p3_load(&md->me) == me && (md->flags & P3L_MD_USED) &&
+		    (p3_load(&md->gen) & P3L_GEN_MASK) == r.gen)
+			return PTL_OK;
+		p3l_unlock(ni, *pt);
+	}
+}
+
+void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	uint32_t me = md->me;
+
+	if (me && me <= ni->max_me) {
+		md->me = 0;
+		p3l_me(ni, me - 1)->md = 0;
+		if (p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK)
+			p3l_me_remove_locked(ni, me - 1);
+	}
+	md_push(ni, idx);
+}
+
+/*
+ * An operation on a spent MD has ended with none left pending: unlink it, if nobody did, and log UNLINK with the link
+ * of the operation that used it up (3.3: last event of the MD, whichever operation ended last).
+ */
+void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t eq, const struct p3l_slot *cause)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	struct p3l_slot ev = *cause;
+	uint32_t pt;
+	int q;
+
+	if (p3l_md_lock(env, ni, (struct p3l_ref){ idx, cause->md_gen & P3L_GEN_MASK }, &pt) != PTL_OK)
+		return;
+	if ((md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK) &&
+	    !p3_load_acq(&md->pending)) {
+		q = p3l_eq_of(ni, eq);
+		if (q >= 0) {
+			uint32_t t = p3l_eq_reserve(ni, (uint32_t)q);
+
+			ev.kind_fail = PTL_EVENT_UNLINK;
+			ev.link = md->spent_link;
+			md->last_ticket = t;
+			p3l_eq_post(env, ni, (uint32_t)q, t, &ev);
+		}
+		p3l_md_free_locked(ni, idx);
+	}
+	p3l_unlock(ni, pt);
+}
+
+int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
+{
+	uint32_t pt;
+	int rc = p3l_md_lock(env, ni, r, &pt);
+
+	if (rc != PTL_OK)
+		return rc;
+	if (p3_load_acq(&p3l_md(ni, r.idx)->pending))
+		rc = PTL_MD_IN_USE;
+	else
+		p3l_md_free_locked(ni, r.idx);
+	p3l_unlock(ni, pt);
+	return rc;
+}
+
+/* old->eq_handle is given back packed; the caller makes a handle of it. */
+static void read_md(const struct p3l_ni *ni, const struct p3l_md *md, ptl_md_t *old, struct p3l_iov *iov,
+		    uint32_t iov_n)
+{
+	if (iov && md->iov)
+		p3l_copy(iov, (const char *)ni + md->iov,
+			 (iov_n < md->iov_n ? iov_n : md->iov_n) * sizeof(struct p3l_iov));
+	old->start = (void *)(uintptr_t)md->user_start;
+	old->length = md->user_length;
+	old->threshold = md->threshold;
+	old->max_size = md->max_size;
+	old->options = md->options;
+	old->user_ptr = (void *)(uintptr_t)md->user_ptr;
+	old->eq_handle = md->eq;
+}
+
+/* @test_eq: index of a queue that must be idle, or -1. 3.10.6; reserved tickets count as "not empty". */
+int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, ptl_md_t *old,
+		  struct p3l_iov *old_iov, uint32_t old_iov_n, const struct p3l_md_args *a, int test_eq)
+{
+	struct p3l_md *md;
+	uint32_t pt;
+	int rc = a ? check(ni, a) : PTL_OK;
+
+	if (rc != PTL_OK)
+		return rc;
+	p3l_own_lock(env, ni);
+	rc = p3l_md_lock(env, ni, r, &pt);
+	if (rc != PTL_OK)
+		goto out;
+	md = p3l_md(ni, r.idx);
+	if (old)
+		read_md(ni, md, old, old_iov, old_iov_n);
+	if (a) {
+		bool busy = p3_load_acq(&md->pending) != 0;
+
+		if (test_eq >= 0 && (busy || !p3l_eq_idle(ni, (uint32_t)test_eq)))
+			rc = PTL_MD_NO_UPDATE;
+		else
+			rc = fill(ni, md, a, busy);
+	}
+	p3l_unlock(ni, pt);
+out:
+	p3l_own_unlock(env, ni);
+	return rc;
+}
+
+int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
+		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me_out,
+		  struct p3l_ref *md_out)
+{
+	uint32_t me, md, pt;
+	int rc;
+
+	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq))	/* early, without work; decided below */
+		return PTL_MD_NO_UPDATE;
+	rc = make(env, ni, a, op, &md);
+	if (rc != PTL_OK)
+		return rc;
+	p3l_own_lock(env, ni);
+	me = p3l_me_alloc(ni);
+	p3l_own_unlock(env, ni);
+	if (!me) {
+		rc = PTL_NO_SPACE;
+		goto err_md;
+	}
+	rc = p3l_me_lock(env, ni, base, &pt);
+	if (rc != PTL_OK)
+		goto err_me;
+	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq)) {
+		rc = PTL_MD_NO_UPDATE;
+		goto err_unlock;
+	}
+	p3l_me_fill(p3l_me(ni, me - 1), pt, id, bits, ignore, unlink);
+	p3l_me(ni, me - 1)->md = md;
+	p3l_md(ni, md - 1)->me = me;
+	p3l_md(ni, md - 1)->flags |= P3L_MD_USED;
+	rc = p3l_me_link_locked(ni, pt, me - 1, base.idx + 1, pos);
+	if (rc != PTL_OK)
+		goto err_unlock;
+	*me_out = (struct p3l_ref){ me - 1, p3l_me(ni, me - 1)->gen & P3L_GEN_MASK };
+	*md_out = ref_of(ni, md);
+	p3l_unlock(ni, pt);
+	return PTL_OK;
+err_unlock:
+	p3l_unlock(ni, pt);
+err_me:
+	p3l_me_free(ni, me - 1);
+err_md:
+	p3l_md(ni, md - 1)->me = 0;
+	md_push(ni, md - 1);
+	return rc;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * me.c - match entries and the lists that they stand in
+ *
+ * A list is doubly linked by index + 1; head and tail are in the portal table entry. All links change under the lock
+ * of that entry. Entries are taken from the pool by the owner (own_lock) and given back by whoever unlinks them.
+ */
+#include "p3l.h"
+
+/* Pop from the free list: only the owner does, under own_lock, so a popped entry cannot come back meanwhile. */
+uint32_t p3l_me_alloc(struct p3l_ni *ni)
+{
+	uint32_t i = p3_load_acq(&ni->me_free);
+
+	while (i && i <= ni->max_me) {
+		uint32_t next = p3l_me(ni, i - 1)->free_next;
+
+		if (p3_cas32(&ni->me_free, i, next))
+			return i;
+		i = p3_load_acq(&ni->me_free);
+	}
+	return ni->me_fresh < ni->max_me ? ++ni->me_fresh : 0;
+}
+
+void p3l_me_free(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_me *me = p3l_me(ni, idx);
+	uint32_t old;
+
+	me->flags = 0;
+	p3_store(&me->gen, me->gen + 1);
+	do {
+		old = p3_load(&ni->me_free);
+		me->free_next = old;
+	} while (!p3_cas32(&ni->me_free, old, idx + 1));
+}
+
+void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
+		 ptl_unlink_t unlink)
+{
+	me->match_bits = bits;
+	me->ignore_bits = ignore;
+	me->match_nid = id.nid;
+	me->match_pid = id.pid;
+	me->md = 0;
+	me->pt = (uint16_t)pt;
+	me->flags = P3L_ME_USED | (unlink == PTL_UNLINK ? P3L_ME_UNLINK : 0);
+}
+
+/* Put entry @idx before or after @base (index + 1), or at head or tail when @base is 0. */
+int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t base, ptl_ins_pos_t pos)
+{
+	struct p3l_pt *p = &ni->pt[pt];
+	struct p3l_me *me = p3l_me(ni, idx);
+	uint32_t next, prev;
+
+	if (p->len >= ni->max_me_list)
+		return PTL_ME_LIST_TOO_LONG;
+	if (!base) {
+		next = pos == PTL_INS_BEFORE ? p->head : 0;
+		prev = pos == PTL_INS_BEFORE ? 0 : p->tail;
+	} else if (pos == PTL_INS_BEFORE) {
+		next = base;
+		prev = p3l_me(ni, base - 1)->prev;
+	} else {
+		prev = base;
+		next = p3l_me(ni, base - 1)->next;
+	}
+	me->next = next;
+	me->prev = prev;
+	if (next)
+		p3l_me(ni, next - 1)->prev = idx + 1;
+	else
+		p->tail = idx + 1;
+	if (prev)
+		p3_store_rel(&p3l_me(ni, prev - 1)->next, idx + 1);
+	else
+		p3_store_rel(&p->head, idx + 1);
+	p->len++;
+	return PTL_OK;
+}
+
+void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_me *me = p3l_me(ni, idx);
+	struct p3l_pt *p = &ni->pt[me->pt];
+
+	if (me->prev)
+		p3l_me(ni, me->prev - 1)->next = me->next;
+	else
+		p->head = me->next;
+	if (me->next)
+		p3l_me(ni, me->next - 1)->prev = me->prev;
+	else
+		p->tail = me->prev;
+	p->len--;
+	p3l_me_free(ni, idx);
+}
+
+static bool me_is(const struct p3l_me *me, struct p3l_ref r)
+{
+	return (me->flags & P3L_ME_USED) && (p3_load(&me->gen) & P3L_GEN_MASK) == r.gen;
+}
+
+/* Lock the list of a live entry: PTL_OK with @pt locked, or PTL_ME_INVALID. */
+int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t *pt)
+{
+	struct p3l_me *me;
+
+	if (r.idx >= ni->max_me)
+		return PTL_ME_INVALID;
+	me = p3l_me(ni, r.idx);
+	*pt = me->pt;
+	if (!me_is(me, r) || *pt >= P3L_MAX_PT)
+		return PTL_ME_INVALID;
+	p3l_lock(env, ni, *pt);
+	if (me_is(me, r) && me->pt == *pt)
+		return PTL_OK;
+	p3l_unlock(ni, *pt);
+	return PTL_ME_INVALID;
+}
+
+static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt,
+	       ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+	       struct p3l_ref *out)
+{
+	uint32_t i;
+	int rc;
+
+	p3l_own_lock(env, ni);
+	i = p3l_me_alloc(ni);
+	p3l_own_unlock(env, ni);
+	if (!i)
+		return PTL_NO_SPACE;
+	if (base) {
+		rc = p3l_me_lock(env, ni, *base, &pt);
+		if (rc != PTL_OK)
+			goto err_free;
+	} else {
+		p3l_lock(env, ni, pt);
+	}
+	p3l_me_fill(p3l_me(ni, i - 1), pt, id, bits, ignore, unlink);
+	rc = p3l_me_link_locked(ni, pt, i - 1, base ? base->idx + 1 : 0, pos);
+	if (rc == PTL_OK)
+		*out = (struct p3l_ref){ i - 1, p3l_me(ni, i - 1)->gen & P3L_GEN_MASK };
+	p3l_unlock(ni, pt);
+	if (rc == PTL_OK)
+		return PTL_OK;
+err_free:
+	p3l_me_free(ni, i - 1);
+	return rc;
+}
+
+int p3l_me_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+		  uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out)
+{
+	if (pt > ni->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	return add(env, ni, NULL, pt, id, bits, ignore, unlink, pos, out);
+}
+
+int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
+		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out)
+{
+	return add(env, ni, &base, 0, id, bits, ignore, unlink, pos, out);
+}
+
+/* 3.9.5: the MD goes too, whatever its own unlink_op says; no event. */
+int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
+{
+	struct p3l_me *me;
+	uint32_t pt;
+	int rc = p3l_me_lock(env, ni, r, &pt);
+
+	if (rc != PTL_OK)
+		return rc;
+	me = p3l_me(ni, r.idx);
+	if (me->md && p3_load_acq(&p3l_md(ni, me->md - 1)->pending)) {
+		rc = PTL_ME_IN_USE;
+	} else {
+		if (me->md) {
+			me->flags &= (uint8_t)~P3L_ME_UNLINK;	/* it is removed below, once */
+			p3l_md_free_locked(ni, me->md - 1);
+		}
+		p3l_me_remove_locked(ni, r.idx);
+	}
+	p3l_unlock(ni, pt);
+	return rc;
+}
