@@ -49,7 +49,15 @@ static void publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_t
 	tx->tail += lines;
 }
 
-bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len)
+{
+	uint32_t lines = (uint32_t)(8 + 5 * 8 + len + P3L_LINE - 1) / P3L_LINE;
+
+	/* twice: the message may have to leave the end of the ring unused */
+	return room(ni, p3l_lane(ni, slot), tx, 2 * lines);
+}
+
+void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
 		  const void *data)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
@@ -61,15 +69,11 @@ bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, cons
 	uint64_t *w;
 
 	if (p3_unlikely(lines > to_end)) {
-		if (!room(ni, l, tx, to_end + lines))
-			return false;
 		m = p3l_lane_line(ni, l, tx->tail);
 		m->flags = P3L_LF_SKIP;
 		m->pt = 0;
 		m->len = 0;
 		publish(ni, l, tx, m, to_end);
-	} else if (!room(ni, l, tx, lines)) {
-		return false;
 	}
 	m = p3l_lane_line(ni, l, tx->tail);
 	m->flags = f;
@@ -105,7 +109,6 @@ bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, cons
 		p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
 		tx->used = true;
 	}
-	return true;
 }
 
 bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait)

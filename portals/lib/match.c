@@ -163,6 +163,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->src_md = h->md;
 	op->src_md_gen = h->md_gen;
 	op->has_ticket = 0;
+	op->handed = 0;
 	op->link = 0;
 	op->old_offset = md->offset;
 	op->old_threshold = md->threshold;
@@ -259,6 +260,6 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	P3L_POINT("unpended");
 	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
 		p3l_md_done(env, ni, op->md, op->eq, &ev);
-	p3_store_rel(&op->state, P3L_OP_IDLE);
+	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
 	return ack;
 }

@@ -208,7 +208,7 @@ struct p3l_op {
 	uint64_t start, iov;		/* geometry at the match: PtlMDUpdate may change the MD meanwhile */
 	uint32_t iov_n;
 	uint8_t lockless;		/* polled entry, owner has one thread: no atomics needed */
-	uint8_t lane;			/* came from a lane */
+	uint8_t handed;			/* left to the owner: DONE, not IDLE, when it has ended */
 	/* HAND: where the owner finds (put) or leaves (get) the data: address in process src */
 	uint64_t peer_addr;
 	uint32_t src_md, src_md_gen;	/* initiator's MD */
@@ -496,8 +496,10 @@ struct p3l_lane_tx {			/* producer's side, private to the initiator */
 	bool used;			/* doorbell bit set */
 	uint64_t *dirty;		/* bit per line: its seq word may be payload */
 };
-/* Write a put with payload @data; false: no room. */
-bool p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+/* Is there room for a put of @len bytes, with all optional words? */
+bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len);
+/* Write a put with payload @data; there is room. */
+void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
 		  const void *data);
 /* Is there a message at the head? Cheap look without the lock. */
 static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *l)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal.h - the contract between the Portals calls and what moves messages
+ *
+ * A NAL is one operations table. Its call side starts an operation for an NI of this process: by running the core on
+ * the target's state (nal/smartmap), by a command to an engine, or by a system call. Whatever way it takes, it keeps
+ * these rules:
+ *
+ *  - put() and get() are called with the MD not yet charged. The NAL calls p3l_send_begin() first (put), and
+ *    p3l_send_end(), p3l_ack(), p3l_reply_begin/end() when these things have happened. If it returns anything but
+ *    PTL_OK, nothing has been charged and no event logged.
+ *  - The initiator's memory belongs to the NAL from begin to end, not longer. A put of up to PTL_INLINE_MAX_NP bytes
+ *    has ended when put() returns.
+ *  - Order: two operations of one NI to the same target reach the target's matching in the order of the calls.
+ *    (Puts to a polled entry wait in the inbox, and what is behind them in it waits too; gets do not wait for them.)
+ *  - None of them blocks but wait(). progress() may be called at any time by any thread of the owner.
+ *  - Nothing is called back into the NAL from inside an operation.
+ *
+ * A further ability is a flag and an optional operation, never a test of the NAL's name.
+ */
+#ifndef NAL_H
+#define NAL_H
+
+#include "p3l.h"
+
+struct p3a_ni;
+
+struct nal_ops {
+	const char *name;
+
+	/* Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged. */
+	int (*start)(struct p3a_ni *ni, const struct p3l_setup *s);
+	/* Leave. Waits until no peer is inside our region any more. */
+	void (*stop)(struct p3a_ni *ni);
+
+	/* Local process number of @id, or -1. */
+	int (*find)(struct p3a_ni *ni, ptl_process_id_t id);
+	ptl_process_id_t (*id)(struct p3a_ni *ni, uint32_t slot);
+	int (*dist)(struct p3a_ni *ni, uint32_t slot, unsigned long *distance);
+
+	/* @h is complete but for rlength, md and md_gen; @s has md, loff, len. */
+	int (*put)(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
+	/* @r has md, off and mlength (bytes wanted). */
+	int (*get)(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
+
+	/* May the bytes be touched by peers directly? P3L_MD_DIRECT or 0; asked when an MD is made. */
+	uint32_t (*direct)(const void *start, uint64_t len);
+
+	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. */
+	void (*progress)(struct p3a_ni *ni, uint32_t eq);
+	/* Announce that we look continuously (between progress calls, inside one waiting call), or no longer. */
+	void (*attend)(struct p3a_ni *ni, bool on);
+	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */
+	void (*wait)(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
+};
+
+extern const struct nal_ops nal_smartmap;
+
+#endif

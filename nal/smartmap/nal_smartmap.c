@@ -1,0 +1,825 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal_smartmap.c - the NAL of the node: the initiator runs the core on the target's state, and copies once
+ *
+ * Ways of a put, by preference:
+ *   inbox    the target polls (or its entry is polled by promise): one burst of lines into our lane in its region, and
+ *            the target matches with warm caches
+ *   direct   otherwise: match in the target's lists, copy straight into its buffer, log its event; it does nothing
+ *   handed   its buffer is neither in its window nor reachable by CMA: we match, put the bytes where it sees them, and
+ *            the owner copies when it next makes progress
+ * A get is direct, or handed.
+ *
+ * Attention. l->attn says whether the owner is inside a polling call; the owner alone writes it. The owner stores AWAY
+ * before it leaves, then looks once more into all lanes; the initiator stores its message, then looks at attn. With a
+ * full fence between store and look on both sides one of them sees the other (Dekker): either the owner takes the
+ * message, or the initiator finds AWAY and empties the lane itself. Messages to polled entries need neither: their
+ * owner has promised to come back.
+ *
+ * Sleep. The sleeper stores l->sleeping, runs membarrier() in place of a fence on either side, looks once more, and
+ * sleeps on that word. Whoever has left a message or an event looks at the word and wakes.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "p3a.h"
+#include "p3_knobs.h"
+#include "p3_log.h"
+#include "p3_rt.h"
+#include "smartmap.h"
+
+#define ROOT_KEY	0
+#define LANE_SMALL	512		/* longest put that goes by the inbox when we may choose */
+#define POLLED_BATCH	16		/* messages of polled entries taken in one look */
+
+/* An operation whose copy we have handed to its target. */
+struct hand {
+	struct hand *next;
+	struct p3l_op *op;
+	uint32_t slot;
+	void *bounce;
+	uint64_t len;
+	bool get;
+	struct p3l_reply reply;
+};
+
+struct priv {
+	uint32_t *pids;			/* Portals pid of each slot: shared table of the first local rank */
+	uint32_t handed_seen;
+	struct hand *hands;
+	uint32_t hands_lock;
+	bool cma;
+	bool fences;			/* no membarrier: wakers fence for themselves */
+	int attending;
+};
+
+static struct priv *priv_of(struct p3a_ni *ni)
+{
+	return ni->nal_priv;
+}
+
+/* ---- peers ---- */
+
+static struct p3a_peer *peer_lookup(struct p3a_ni *ni, uint32_t slot)
+{
+	struct p3a_peer *p = &ni->peer[slot];
+	uint64_t mask = smartmap_view_.mask;
+	uintptr_t addr;
+	struct p3l_ni *l;
+
+	if (slot == ni->l->slot) {
+		l = ni->l;
+	} else {
+		addr = (uintptr_t)smartmap_lookup((int)slot, ROOT_KEY);
+		if (!addr)
+			return NULL;
+		l = smartmap_remote((int)slot, (void *)addr);
+		if (!l || !p3l_ni_sane(l, (mask + 1) - (addr & mask)) || l->slot != slot ||
+		    l->n_slots != ni->n_peers) {
+			p3_warn("the Portals state of local rank %u makes no sense (version %u, ours %u): not used",
+				slot, l ? l->version : 0, P3L_VERSION);
+			return NULL;
+		}
+	}
+	p->tx.dirty = calloc(l->lane_lines / 64, sizeof(uint64_t));
+	if (!p->tx.dirty)
+		return NULL;
+	p3_store_rel(&p->l, l);
+	return p;
+}
+
+static inline struct p3a_peer *peer_of(struct p3a_ni *ni, uint32_t slot)
+{
+	struct p3a_peer *p;
+
+	if (p3_unlikely(slot >= ni->n_peers))
+		return NULL;
+	p = &ni->peer[slot];
+	if (p3_likely(p->l != NULL))
+		return p;
+	return peer_lookup(ni, slot);
+}
+
+static int nal_find(struct p3a_ni *ni, ptl_process_id_t id)
+{
+	const uint32_t *pids = priv_of(ni)->pids;
+	uint32_t guess = id.pid - P3_RT_PID0;
+
+	if (p3_unlikely(id.nid != ni->l->nid))
+		return -1;
+	if (p3_likely(guess < ni->n_peers && pids[guess] == id.pid))
+		return (int)guess;
+	for (guess = 0; guess < ni->n_peers; guess++)
+		if (pids[guess] == id.pid)
+			return (int)guess;
+	return -1;
+}
+
+static ptl_process_id_t nal_id(struct p3a_ni *ni, uint32_t slot)
+{
+	uint32_t pid = p3_likely(slot < ni->n_peers) ? priv_of(ni)->pids[slot] : PTL_PID_ANY;
+
+	return (ptl_process_id_t){ ni->l->nid, pid };
+}
+
+static int nal_dist(struct p3a_ni *ni, uint32_t slot, unsigned long *d)
+{
+	*d = slot == ni->l->slot ? 0 : 1;
+	return PTL_OK;
+}
+
+static bool alive(uint32_t slot)
+{
+	return smartmap_alive((int)slot);
+}
+
+static void relax(unsigned spins)
+{
+	if (spins % 64 == 0 && (spins > 4096 || p3_rt_oversubscribed()))
+		sched_yield();
+	else
+		p3_pause();
+}
+
+static uint32_t nal_direct(const void *start, uint64_t len)
+{
+	return len && smartmap_adopted(start, len) ? P3L_MD_DIRECT : 0;
+}
+
+/* ---- waking ---- */
+
+static __attribute__((noinline)) void wake_slow(struct p3l_ni *l)
+{
+	if (p3_xchg(&l->sleeping, 0))
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static inline void wake(struct p3a_ni *ni, struct p3l_ni *l)
+{
+	if (p3_unlikely(priv_of(ni)->fences))
+		p3_fence();
+	if (p3_unlikely(p3_load(&l->sleeping)))
+		wake_slow(l);
+}
+
+/* ---- moving bytes ---- */
+
+/* Copy @n bytes between own memory and the peer's: 0 or -errno. */
+static int copy_piece(struct p3a_ni *ni, uint32_t slot, bool put, uint64_t theirs, uint64_t ours, uint64_t n, bool direct)
+{
+	void *own = (void *)(uintptr_t)ours, *far = (void *)(uintptr_t)theirs;
+	bool held = false;
+	int rc = 0;
+
+	if (slot != ni->l->slot) {
+		if (!direct) {
+			held = smartmap_enter((int)slot, far, n);
+			if (!held) {
+				if (!priv_of(ni)->cma)
+					return -EAGAIN;
+				return put ? smartmap_write((int)slot, far, own, n) :
+					     smartmap_read((int)slot, own, far, n);
+			}
+		}
+		far = smartmap_remote((int)slot, far);
+		if (p3_unlikely(!far))
+			rc = -EAGAIN;
+	}
+	if (p3_likely(!rc)) {
+		if (put)
+			memmove(far, own, n);
+		else
+			memmove(own, far, n);
+	}
+	if (held)
+		smartmap_leave((int)slot);
+	return rc;
+}
+
+struct region {
+	uint64_t start, iov;
+	uint32_t iov_n;
+	uint64_t off;
+};
+
+/* @n bytes between region @t of the peer's NI @l and region @o of ours. */
+static int move(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
+		const struct region *o, uint64_t n, bool direct)
+{
+	struct p3l_walk wt, wo;
+	uint64_t at = 0, nt = 0, ao = 0, no = 0;
+
+	if (!n)
+		return 0;
+	if (p3_likely(!t->iov && !o->iov))
+		return copy_piece(ni, slot, put, t->start + t->off, o->start + o->off, n, direct);
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &wt) ||
+	    !p3l_walk_start(ni->l, o->start, o->iov, o->iov_n, o->off, n, &wo))
+		return -EFAULT;
+	while (n) {
+		uint64_t k;
+		int rc;
+
+		if ((!nt && !p3l_walk_next(&wt, &at, &nt)) || (!no && !p3l_walk_next(&wo, &ao, &no)))
+			return -EFAULT;
+		k = nt < no ? nt : no;
+		rc = copy_piece(ni, slot, put, at, ao, k, direct);
+		if (rc)
+			return rc;
+		at += k, nt -= k, ao += k, no -= k, n -= k;
+	}
+	return 0;
+}
+
+static uint32_t fail_of(int rc)
+{
+	return rc == 0 ? PTL_NI_OK : rc == -ESRCH ? PTL_NI_DIED_NP : PTL_NI_FAULT_NP;
+}
+
+/* ---- handing a copy to the owner ---- */
+
+static void lock_word(struct p3a_ni *ni, uint32_t *w)
+{
+	if (!ni->env.single)
+		for (unsigned n = 0; !p3_cas32(w, 0, 1);)
+			relax(++n);
+}
+
+static void unlock_word(struct p3a_ni *ni, uint32_t *w)
+{
+	if (!ni->env.single)
+		p3_store_rel(w, 0);
+}
+
+/* The target's memory is out of our reach: leave the op to its owner. false: no memory for the bounce buffer. */
+static bool hand_over(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct region *own,
+		      const struct p3l_reply *reply)
+{
+	struct hand *h = malloc(sizeof(*h));
+	struct region b;
+
+	if (!h)
+		return false;
+	h->len = op->mlength ? op->mlength : 1;
+	h->bounce = smartmap_alloc(h->len, 64);
+	if (!h->bounce) {
+		free(h);
+		return false;
+	}
+	h->op = op;
+	h->slot = slot;
+	h->get = reply != NULL;
+	if (reply) {
+		h->reply = *reply;
+	} else {
+		b = (struct region){ (uintptr_t)h->bounce, 0, 0, 0 };
+		move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
+	}
+	op->peer_addr = (uintptr_t)h->bounce;
+	op->handed = 1;
+	lock_word(ni, &priv_of(ni)->hands_lock);
+	h->next = priv_of(ni)->hands;
+	priv_of(ni)->hands = h;
+	unlock_word(ni, &priv_of(ni)->hands_lock);
+	p3_store_rel(&op->state, P3L_OP_HAND);
+	p3_fetch_add(&l->handed, 1);
+	p3_fence();
+	if (p3_load(&l->sleeping))
+		wake_slow(l);
+	return true;
+}
+
+/* Our handed operations that the owner has finished. */
+static __attribute__((noinline)) void collect_hands(struct p3a_ni *ni)
+{
+	struct hand **pp, *h;
+
+	lock_word(ni, &priv_of(ni)->hands_lock);
+	for (pp = &priv_of(ni)->hands; (h = *pp) != NULL;) {
+		bool dead = !smartmap_alive((int)h->slot);
+
+		if (p3_load_acq(&h->op->state) != P3L_OP_DONE && !dead) {
+			pp = &h->next;
+			continue;
+		}
+		*pp = h->next;
+		if (h->get && !dead) {
+			uint32_t fail = h->op->fail;
+
+			h->reply.mlength = h->op->mlength;
+			if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
+				struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
+				struct region o = { h->reply.start, h->reply.iov, h->reply.iov_n, h->reply.off };
+
+				move(ni, ni->l->slot, ni->l, false, &b, &o, h->reply.mlength, true);
+				p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
+			}
+		}
+		p3_store_rel(&h->op->state, P3L_OP_IDLE);
+		smartmap_free(h->bounce, h->len);
+		free(h);
+	}
+	unlock_word(ni, &priv_of(ni)->hands_lock);
+}
+
+/* Copies that others have handed to us. */
+static __attribute__((noinline)) void serve_handed(struct p3a_ni *ni)
+{
+	priv_of(ni)->handed_seen = p3_load_acq(&ni->l->handed);
+	for (uint32_t s = 0; s < ni->n_peers; s++)
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			struct p3l_op *op = &p3l_row(ni->l, s)->op[k];
+			struct p3a_peer *p;
+			struct region t, b;
+			int rc;
+
+			if (p3_load_acq(&op->state) != P3L_OP_HAND ||
+			    !p3_cas32(&op->state, P3L_OP_HAND, P3L_OP_MOVE))
+				continue;
+			p = peer_of(ni, s);
+			t = (struct region){ op->start, op->iov, op->iov_n, op->moff };
+			b = (struct region){ op->peer_addr, 0, 0, 0 };
+			/* seen from here the bounce buffer is the far side, our MD the own one */
+			rc = p ? move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true) : -ESRCH;
+			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
+				p3l_ack(&ni->env, p->l, (struct p3l_ref){ op->src_md, op->src_md_gen }, ni->l->slot,
+					op->pt, op->match_bits, op->moff, op->rlength, op->mlength);
+			if (p)
+				wake(ni, p->l);
+		}
+}
+
+/* ---- inbox ---- */
+
+/* Finish a lane message on NI @l, whose owner is process @slot. */
+static void deliver(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const void *data,
+		    struct p3l_ni *src)
+{
+	struct region t = { op->start, op->iov, op->iov_n, op->moff };
+	struct region o = { (uintptr_t)data, 0, 0, 0 };
+	uint64_t mlength = op->mlength, rlength = op->rlength, off = op->moff, bits = op->match_bits;
+	struct p3l_ref md = { op->src_md, op->src_md_gen };
+	uint32_t pt = op->pt;
+	int rc = 0;
+
+	if (p3_likely(slot == ni->l->slot && !op->iov))
+		memcpy((char *)(uintptr_t)(op->start + op->moff), data, mlength);
+	else
+		rc = move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+	if (p3_unlikely(rc == -EAGAIN) && hand_over(ni, slot, l, op, &o, NULL))
+		return;
+	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
+		p3l_ack(&ni->env, src, md, l->slot, pt, bits, off, rlength, mlength);
+		wake(ni, src);
+	}
+}
+
+/*
+ * Take messages from lane @from of NI @l [lane lock held]. As its owner: all of them, but of polled entries no more
+ * than a batch. As the initiator: until the first for a polled entry.
+ */
+static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from)
+{
+	bool owner = slot == ni->l->slot;
+	struct p3l_stats *stats = &p3l_row(l, ni->l->slot)->stats;
+	unsigned polled = 0;
+	struct p3l_hdr h;
+	const void *data;
+	int lines;
+
+	h.src = (uint16_t)from;
+	while ((lines = p3l_lane_peek(l, lane, &h, &data)) != 0) {
+		struct p3l_ni *src = NULL;
+		enum p3l_verdict v;
+		struct p3l_op *op;
+
+		if (p3_unlikely(lines < 0)) {	/* nonsense: the lane cannot be read any further */
+			p3l_count(&ni->env, &stats->corrupt, 1);
+			p3l_count(&ni->env, &stats->drop_count, 1);
+			p3l_lane_advance(l, lane, 1);
+			continue;
+		}
+		if (h.pt <= l->max_pt && p3l_pt_polled(l, h.pt) && (!owner || polled++ >= POLLED_BATCH))
+			break;
+		h.nid = l->nid;
+		h.pid = nal_id(ni, from).pid;
+		h.uid = ni->uid;
+		h.jid = ni->jid;
+		if (h.ack) {
+			struct p3a_peer *p = peer_of(ni, from);
+
+			src = p ? p->l : NULL;
+		}
+		op = p3l_op_get(&ni->env, l);
+		if (p3_unlikely(!op))
+			break;
+		v = p3l_target_begin(&ni->env, l, &h, op, true);
+		if (p3_unlikely(v == P3L_WAIT))
+			break;
+		p3l_lane_advance(l, lane, (uint32_t)lines);
+		if (p3_likely(v == P3L_MATCHED))
+			deliver(ni, slot, l, op, data, src);
+		p3l_lane_release(l, lane);
+		stats->lane_msgs++;
+	}
+}
+
+/* Lanes of ours with something at the head. */
+static inline bool any_lane(struct p3a_ni *ni)
+{
+	const struct p3l_ni *l = ni->l;
+
+	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++)
+		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+
+			if (s < l->n_slots && p3l_lane_ready(l, p3l_lane(l, s)))
+				return true;
+		}
+	return false;
+}
+
+static void drain_own(struct p3a_ni *ni)
+{
+	struct p3l_ni *l = ni->l;
+
+	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++)
+		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+			struct p3l_lane_hdr *lane;
+
+			if (s >= l->n_slots)
+				continue;
+			lane = p3l_lane(l, s);
+			if (!p3l_lane_ready(l, lane) || !p3l_lane_lock(&ni->env, l, lane, false))
+				continue;
+			drain_locked(ni, l->slot, l, lane, s);
+			p3l_lane_unlock(lane);
+		}
+}
+
+static inline void look_elsewhere(struct p3a_ni *ni)
+{
+	struct priv *pv = priv_of(ni);
+
+	if (p3_unlikely(p3_load(&ni->l->handed) != pv->handed_seen))
+		serve_handed(ni);
+	if (p3_unlikely(pv->hands != NULL))
+		collect_hands(ni);
+}
+
+static inline void set_attn(struct p3l_ni *l, uint32_t state)
+{
+	p3_store_rel(&l->attn, (l->attn & ~P3L_ATTN_MASK) | state);
+}
+
+static void nal_progress(struct p3a_ni *ni, uint32_t eq)
+{
+	struct p3l_ni *l = ni->l;
+
+	(void)eq;
+	look_elsewhere(ni);
+	if (priv_of(ni)->attending) {
+		if (any_lane(ni))
+			drain_own(ni);
+		return;
+	}
+	p3_store(&l->attn, (l->attn + 4) & ~P3L_ATTN_MASK | P3L_ATTN_POLLING);
+	if (any_lane(ni)) {
+		set_attn(l, P3L_ATTN_AWAY);
+		drain_own(ni);			/* the lane lock is the fence */
+	} else {
+		set_attn(l, P3L_ATTN_AWAY);
+	}
+	p3_fence();				/* pairs with the fence in put_inbox() */
+	if (p3_unlikely(any_lane(ni)))
+		drain_own(ni);
+}
+
+static void nal_attend(struct p3a_ni *ni, bool on)
+{
+	struct p3l_ni *l = ni->l;
+
+	if (on) {
+		p3_store(&l->attn, (l->attn + 4) & ~P3L_ATTN_MASK | P3L_ATTN_POLLING);
+		priv_of(ni)->attending++;
+		return;
+	}
+	priv_of(ni)->attending--;
+	set_attn(l, P3L_ATTN_AWAY);
+	p3_fence();				/* pairs with the fence in put_inbox() */
+	if (any_lane(ni))
+		drain_own(ni);
+}
+
+static void nal_wait(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
+{
+	struct p3l_ni *l = ni->l;
+	struct timespec ts;
+	int64_t slice = 100000000;		/* look at least ten times a second whether somebody has died */
+
+	if (ns >= 0 && ns < slice)
+		slice = ns;
+	ts = (struct timespec){ slice / 1000000000, slice % 1000000000 };
+	p3_store(&l->sleeping, 1);
+	smartmap_membarrier();			/* pairs with the look in wake() */
+	look_elsewhere(ni);
+	if (any_lane(ni))
+		drain_own(ni);
+	if (!ready(arg) && !any_lane(ni))
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
+	p3_store(&l->sleeping, 0);
+	p3l_reap(&ni->env, l);
+}
+
+/* ---- put and get ---- */
+
+/* Our messages in the target's lane go first. False: one for a polled entry is in the way. */
+static bool flush_lane(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p)
+{
+	struct p3l_lane_hdr *lane;
+	bool empty;
+
+	if (!p->tx.used)
+		return true;
+	lane = p3l_lane(p->l, ni->l->slot);
+	if (p3_load_acq(&lane->head) == p->tx.tail)
+		return true;
+	p3l_lane_lock(&ni->env, p->l, lane, true);
+	drain_locked(ni, slot, p->l, lane, ni->l->slot);
+	empty = lane->head == p->tx.tail;
+	p3l_lane_unlock(lane);
+	return empty;
+}
+
+/* Bytes of a send in one piece: in place, or gathered into @buf. */
+static const void *gather(struct p3a_ni *ni, const struct p3l_send *s, char *buf)
+{
+	struct region o = { s->start, s->iov, s->iov_n, s->loff };
+	struct region b = { (uintptr_t)buf, 0, 0, 0 };
+
+	if (p3_likely(!s->iov))
+		return (const void *)(uintptr_t)(s->start + s->loff);
+	move(ni, ni->l->slot, ni->l, true, &b, &o, s->len, true);
+	return buf;
+}
+
+static uint64_t length_of(const struct p3a_ni *ni, const struct p3l_send *s)
+{
+	if (s->len != P3L_WHOLE)
+		return s->len;
+	return s->md.idx < ni->l->max_md ? p3l_md(ni->l, s->md.idx)->length : 0;
+}
+
+static int put_inbox(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struct p3l_hdr *h, struct p3l_send *s,
+		     bool polled)
+{
+	char buf[P3L_LANE_MAX];
+	int rc = p3l_send_begin(&ni->env, ni->l, s);
+
+	if (p3_unlikely(rc != PTL_OK))
+		return rc;
+	h->rlength = s->len;
+	p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf));
+	if (!polled) {
+		uint32_t attn;
+
+		p3_fence();			/* pairs with the fences behind ATTN_AWAY */
+		attn = p3_load(&p->l->attn);
+		if ((attn & P3L_ATTN_MASK) == P3L_ATTN_AWAY) {
+			flush_lane(ni, slot, p);
+			p->polls = (attn | P3L_ATTN_MASK) != (p->attn_seen | P3L_ATTN_MASK);
+		}
+		p->attn_seen = attn;
+	}
+	p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
+	wake(ni, p->l);
+	return PTL_OK;
+}
+
+static int put_direct(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struct p3l_hdr *h, struct p3l_send *s)
+{
+	struct p3l_ni *l = p->l;
+	struct p3l_op *op;
+	uint64_t mlength = 0, off = 0;
+	bool ack = false;
+	int rc = 0;
+
+	flush_lane(ni, slot, p);
+	op = p3l_op_get(&ni->env, l);
+	if (p3_unlikely(!op))
+		return PTL_NO_SPACE;
+	rc = p3l_send_begin(&ni->env, ni->l, s);
+	if (p3_unlikely(rc != PTL_OK)) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		return rc;
+	}
+	h->rlength = s->len;
+	if (p3l_target_begin(&ni->env, l, h, op, false) == P3L_MATCHED) {
+		struct region t = { op->start, op->iov, op->iov_n, op->moff };
+		struct region o = { s->start, s->iov, s->iov_n, s->loff };
+
+		mlength = op->mlength;
+		off = op->moff;
+		rc = move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+		if (p3_unlikely(rc == -EAGAIN) && hand_over(ni, slot, l, op, &o, NULL))
+			rc = 0;
+		else
+			ack = p3l_target_end(&ni->env, l, op, fail_of(rc));
+		p3l_row(l, ni->l->slot)->stats.direct_msgs++;
+		wake(ni, l);
+	}
+	p3l_send_end(&ni->env, ni->l, s, fail_of(rc));
+	if (ack)
+		p3l_ack(&ni->env, ni->l, s->md, slot, h->pt, h->match_bits, off, h->rlength, mlength);
+	return PTL_OK;
+}
+
+/* Nobody there: the send completes with a failure (SPEC-NOTES: unreachable target). */
+static int put_nowhere(struct p3a_ni *ni, struct p3l_send *s)
+{
+	int rc = p3l_send_begin(&ni->env, ni->l, s);
+
+	if (rc == PTL_OK)
+		p3l_send_end(&ni->env, ni->l, s, PTL_NI_FAIL);
+	return rc;
+}
+
+static int nal_put(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
+{
+	struct p3a_peer *p = peer_of(ni, slot);
+	bool polled;
+	int rc;
+
+	if (p3_unlikely(!p || !p3_load(&p->l->up)))
+		return put_nowhere(ni, s);
+	lock_word(ni, &p->lock);
+	polled = h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt);
+	if (polled || p->polls) {
+		uint64_t len = length_of(ni, s);
+		bool fits = len <= (polled ? P3L_LANE_MAX : LANE_SMALL) && h->pt < 256 &&
+			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
+
+		if (p3_likely(fits)) {
+			rc = put_inbox(ni, slot, p, h, s, polled);
+			goto out;
+		}
+		if (polled) {
+			rc = len > P3L_LANE_MAX ? PTL_MD_ILLEGAL : PTL_NO_SPACE;
+			goto out;
+		}
+	}
+	rc = put_direct(ni, slot, p, h, s);
+	if (slot != ni->l->slot) {
+		uint32_t attn = p3_load(&p->l->attn);
+
+		p->polls = (attn | P3L_ATTN_MASK) != (p->attn_seen | P3L_ATTN_MASK) ||
+			   (attn & P3L_ATTN_MASK) == P3L_ATTN_POLLING;
+		p->attn_seen = attn;
+	}
+out:
+	unlock_word(ni, &p->lock);
+	return rc;
+}
+
+static int nal_get(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
+{
+	struct p3a_peer *p = peer_of(ni, slot);
+	struct p3l_md *md;
+	struct p3l_ni *l;
+	struct p3l_op *op;
+	uint32_t pt;
+	int rc;
+
+	rc = p3l_md_lock(&ni->env, ni->l, r->md, &pt);
+	if (p3_unlikely(rc != PTL_OK))
+		return rc;
+	md = p3l_md(ni->l, r->md.idx);
+	if (r->mlength == P3L_WHOLE)
+		r->mlength = md->length;
+	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
+		rc = PTL_MD_INVALID;
+	else if (r->off > md->length || r->mlength > md->length - r->off)
+		rc = PTL_MD_ILLEGAL;
+	p3l_unlock(ni->l, pt);
+	if (p3_unlikely(rc != PTL_OK) || p3_unlikely(!p || !p3_load(&p->l->up)))
+		return rc;			/* nobody there: no reply ever comes */
+	l = p->l;
+	h->rlength = r->rlength = r->mlength;
+	r->target_slot = slot;
+	lock_word(ni, &p->lock);
+	flush_lane(ni, slot, p);
+	op = p3l_op_get(&ni->env, l);
+	if (p3_unlikely(!op)) {
+		rc = PTL_NO_SPACE;
+	} else if (h->pt < P3L_MAX_PT && p3l_pt_polled(l, h->pt)) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);	/* a polled entry takes puts only */
+		p3l_count(&ni->env, &p3l_row(l, ni->l->slot)->stats.drop_count, 1);
+	} else if (p3l_target_begin(&ni->env, l, h, op, false) == P3L_MATCHED) {
+		struct region t = { op->start, op->iov, op->iov_n, op->moff };
+		bool direct = op->mdflags & P3L_MD_DIRECT;
+
+		r->mlength = op->mlength;
+		if (p3_unlikely(slot != ni->l->slot && !direct && !priv_of(ni)->cma && op->mlength &&
+				!smartmap_reachable((int)slot, (void *)(uintptr_t)(t.start + t.off), op->mlength)) &&
+		    hand_over(ni, slot, l, op, NULL, r))
+			goto out;
+		if (p3l_reply_begin(&ni->env, ni->l, r)) {
+			struct region o = { r->start, r->iov, r->iov_n, r->off };
+			uint32_t fail = fail_of(move(ni, slot, l, false, &t, &o, r->mlength, direct));
+
+			p3l_target_end(&ni->env, l, op, fail);
+			p3l_reply_end(&ni->env, ni->l, r, fail);
+		} else {
+			p3l_target_end(&ni->env, l, op, PTL_NI_OK);
+		}
+		wake(ni, l);
+	}
+out:
+	unlock_word(ni, &p->lock);
+	return rc;
+}
+
+/* ---- start and stop ---- */
+
+static int nal_start(struct p3a_ni *ni, const struct p3l_setup *setup)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const struct p3_rt_job *job = p3_rt_get(NULL);
+	struct smartmap_job sj = { .rank = job->local_rank, .size = job->local_size, .name = job->name,
+				   .adopt = k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt,
+				   .timeout_ms = (int)k->init_timeout_s * 1000 };
+	struct priv *pv = calloc(1, sizeof(*pv));
+	struct p3l_setup s = *setup;
+	int rc;
+
+	if (!pv)
+		return PTL_NO_SPACE;
+	memcpy(sj.key, job->key, sizeof(sj.key));
+	rc = smartmap_init(&sj);
+	if (rc) {
+		p3_error("joining the job on this node failed: %s%s%s", strerror(-rc),
+			 *smartmap_why(SMARTMAP_F_WINDOWS) ? "; " : "", smartmap_why(SMARTMAP_F_WINDOWS));
+		free(pv);
+		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+	}
+	ni->nal_priv = pv;
+	ni->n_peers = s.n_slots = job->local_size;
+	s.slot = job->local_rank;
+	ni->env.self = s.slot + 1;
+	ni->env.alive = alive;
+	ni->env.relax = relax;
+	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
+	pv->fences = job->local_size > 1 && !smartmap_membarrier_ok();
+	pv->pids = smartmap_shared(job->local_size * sizeof(uint32_t));
+	ni->peer = calloc(ni->n_peers, sizeof(*ni->peer));
+	ni->l = smartmap_alloc(p3l_ni_size(&s), 4096);
+	if (!pv->pids || !ni->peer || !ni->l) {
+		p3_error("no memory for the Portals state (%llu MiB of address space)",
+			 (unsigned long long)(p3l_ni_size(&s) >> 20));
+		return PTL_NO_SPACE;
+	}
+	p3l_ni_setup(ni->l, &s);
+	pv->pids[s.slot] = s.pid;
+	smartmap_publish(ROOT_KEY, ni->l);
+	if (smartmap_barrier()) {
+		p3_error("another rank ended while the job started");
+		return PTL_FAIL;
+	}
+	for (uint32_t i = 0; i < s.slot; i++)
+		if (pv->pids[i] == s.pid)
+			return PTL_PID_INVALID;
+	return PTL_OK;
+}
+
+static void nal_stop(struct p3a_ni *ni)
+{
+	p3_store_rel(&ni->l->up, 0);
+	smartmap_barrier();		/* nobody touches our state behind this */
+	for (uint32_t i = 0; i < ni->n_peers; i++)
+		free(ni->peer[i].tx.dirty);
+	free(ni->peer);
+	free(ni->nal_priv);
+	smartmap_fini();
+}
+
+const struct nal_ops nal_smartmap = {
+	.name = "smartmap",
+	.start = nal_start,
+	.stop = nal_stop,
+	.find = nal_find,
+	.id = nal_id,
+	.dist = nal_dist,
+	.put = nal_put,
+	.get = nal_get,
+	.direct = nal_direct,
+	.progress = nal_progress,
+	.attend = nal_attend,
+	.wait = nal_wait,
+};

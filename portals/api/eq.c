@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * eq.c - calls on event queues
+ *
+ * Fetching is where progress is made: a queue with an event is read at once; an empty one lets the NAL look at what
+ * has arrived. A waiting call spins, then yields, then sleeps (knobs PTL_SPIN, PTL_YIELD).
+ */
+#include <sched.h>
+#include <time.h>
+#include "p3a.h"
+#include "p3_rt.h"
+
+P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out)
+{
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	int rc;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(nih, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	if (!count) {			/* SPEC-NOTES: a queue of no events */
+		*out = PTL_EQ_NONE;
+		return PTL_OK;
+	}
+	rc = p3l_eq_alloc(&ni->env, ni->l, count, &r);
+	if (rc != PTL_OK)
+		return rc;
+	ni->handler[r.idx] = handler;
+	*out = p3a_handle(ni, P3A_EQ, r.idx, r.gen);
+	return PTL_OK;
+}
+
+P3A_API int PtlEQFree(ptl_handle_eq_t h)
+{
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_EQ);
+	if (!ni || !p3l_eq_valid(ni->l, p3a_ref(h)))
+		return PTL_EQ_INVALID;
+	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
+}
+
+/* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
+static inline void expand(struct p3a_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
+{
+	const struct p3l_md *md = p3l_md(ni->l, s->md);
+
+	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
+	ev->initiator = ni->nal->id(ni, s->initiator);
+	ev->uid = ni->uid;
+	ev->jid = ni->jid;
+	ev->pt_index = s->pt;
+	ev->match_bits = s->match_bits;
+	ev->rlength = s->rlength;
+	ev->mlength = s->mlength;
+	ev->offset = s->offset;
+	ev->md_handle = p3a_handle(ni, P3A_MD, s->md, s->md_gen);
+	ev->md.start = (void *)(uintptr_t)md->user_start;
+	ev->md.length = md->user_length;
+	ev->md.threshold = s->threshold;
+	ev->md.max_size = md->max_size;
+	ev->md.options = md->options;
+	ev->md.user_ptr = (void *)(uintptr_t)md->user_ptr;
+	ev->md.eq_handle = p3a_eq_unpack(ni, md->eq);
+	ev->hdr_data = s->hdr_data;
+	ev->link = s->link;
+	ev->ni_fail_type = s->kind_fail >> 4;
+	ev->sequence = s->word >> 1;
+}
+
+/* PTL_OK or PTL_EQ_DROPPED with an event, PTL_EQ_EMPTY without. */
+static inline int fetch(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
+{
+	struct p3l_slot s;
+	int rc = p3l_eq_read(&ni->env, ni->l, eq, &s, take);
+
+	if (!rc)
+		return PTL_EQ_EMPTY;
+	expand(ni, &s, ev);
+	if (p3_unlikely(take && ni->handler[eq]))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
+		ni->handler[eq](ev);
+	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
+}
+
+static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
+{
+	struct p3a_ni *ni;
+	uint32_t eq = h & 0xffff;
+	int rc;
+
+	if (!ev)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_EQ);
+	if (!ni || !p3l_eq_valid(ni->l, p3a_ref(h)))
+		return PTL_EQ_INVALID;
+	rc = fetch(ni, eq, ev, take);
+	if (rc != PTL_EQ_EMPTY)
+		return rc;
+	ni->nal->progress(ni, eq);
+	return p3l_eq_ready(ni->l, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;
+}
+
+P3A_API int PtlEQGet(ptl_handle_eq_t h, ptl_event_t *ev)
+{
+	return get(h, ev, true);
+}
+
+P3A_API int PtlEQPeek(ptl_handle_eq_t h, ptl_event_t *ev)
+{
+	return get(h, ev, false);
+}
+
+struct poll_set {
+	struct p3a_ni *ni;
+	const ptl_handle_eq_t *eqs;
+	int n;
+};
+
+static bool any_ready(void *arg)
+{
+	struct poll_set *p = arg;
+
+	for (int i = 0; i < p->n; i++)
+		if (p3l_eq_ready(p->ni->l, p->eqs[i] & 0xffff))
+			return true;
+	return false;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);	/* vdso: no system call */
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* One look at each queue, starting behind the one that gave the last event. */
+static int look(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
+{
+	for (int i = 0; i < p->n; i++) {
+		int k = (int)((first + (unsigned)i) % (unsigned)p->n), rc;
+
+		if (!p3l_eq_ready(p->ni->l, p->eqs[k] & 0xffff))
+			continue;
+		rc = fetch(p->ni, p->eqs[k] & 0xffff, ev, true);
+		if (rc != PTL_EQ_EMPTY) {
+			*which = k;
+			return rc;
+		}
+	}
+	return PTL_EQ_EMPTY;
+}
+
+/* @ns < 0: for ever. Clock and sleep only after the spins are used up. */
+static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
+{
+	static unsigned turn;
+	struct p3a_ni *ni = p->ni;
+	uint32_t eq = p->eqs[0] & 0xffff;
+	unsigned first = p->n > 1 ? turn++ : 0;
+	int64_t end = -1;
+	unsigned polls = 0;
+	int rc;
+
+	rc = look(p, first, ev, which);
+	if (rc != PTL_EQ_EMPTY)
+		return rc;
+	if (ns == 0) {
+		ni->nal->progress(ni, eq);
+		return look(p, first, ev, which);
+	}
+	ni->nal->attend(ni, true);
+	for (;;) {
+		int64_t left = -1;
+
+		ni->nal->progress(ni, eq);
+		rc = look(p, first, ev, which);
+		if (rc != PTL_EQ_EMPTY)
+			break;
+		if (++polls < ni->spin) {
+			p3_pause();
+			if (ns < 0 || polls & 63)
+				continue;
+		}
+		if (ns >= 0) {
+			int64_t now = now_ns();
+
+			if (end < 0)
+				end = now + ns;
+			left = end - now;
+			if (left <= 0)
+				break;
+		}
+		if (polls < ni->spin)
+			continue;
+		if (polls < ni->spin + ni->yield) {
+			sched_yield();
+			continue;
+		}
+		ni->nal->attend(ni, false);
+		ni->nal->wait(ni, left, any_ready, p);
+		ni->nal->attend(ni, true);
+	}
+	ni->nal->attend(ni, false);
+	if (rc == PTL_EQ_EMPTY) {		/* what came while we were attending */
+		ni->nal->progress(ni, eq);
+		rc = look(p, first, ev, which);
+	}
+	return rc;
+}
+
+P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)
+{
+	struct poll_set p = { .eqs = &h, .n = 1 };
+	int which;
+
+	if (!ev)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	p.ni = p3a_ni_of(h, P3A_EQ);
+	if (!p.ni || !p3l_eq_valid(p.ni->l, p3a_ref(h)))
+		return PTL_EQ_INVALID;
+	return wait_any(&p, -1, ev, &which);
+}
+
+P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *ev, int *which)
+{
+	struct poll_set p = { .eqs = eqs, .n = size };
+
+	if (!ev || !which || (size > 0 && !eqs))
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	if (size <= 0)
+		return PTL_EQ_INVALID;
+	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
+	for (int i = 0; i < size; i++)
+		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3l_eq_valid(p.ni->l, p3a_ref(eqs[i]))) {
+			*which = i;
+			return PTL_EQ_INVALID;
+		}
+	return wait_any(&p, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev, which);
+}

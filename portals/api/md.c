@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* md.c - calls on memory descriptors: check the arguments, ask the NAL about the memory, then the core */
+#include "p3a.h"
+
+_Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
+	       offsetof(struct p3l_iov, len) == offsetof(ptl_md_iovec_t, iov_len),
+	       "the core copies the caller's vector as it stands");
+
+/* Fill the core's arguments from the user's. PTL_OK or a code. */
+static int prepare(struct p3a_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
+{
+	*a = (struct p3l_md_args){ .md = md };
+	if (!p3a_eq_pack(ni, md->eq_handle, &a->eq))
+		return md->eq_handle >> 29 == P3A_EQ && (md->eq_handle >> 26 & 7) != ni->index ? PTL_MD_ILLEGAL :
+												  PTL_EQ_INVALID;
+	if (!(md->options & PTL_MD_IOVEC)) {
+		if (!md->start && md->length && md->length < 4096)
+			return PTL_MD_ILLEGAL;	/* a NULL buffer; a window over the whole process is longer */
+		a->flags = ni->nal->direct(md->start, md->length);
+		return PTL_OK;
+	}
+	if (md->length > ni->l->max_iov || (md->length && !md->start))
+		return PTL_MD_ILLEGAL;
+	a->iov = md->start;
+	a->flags = P3L_MD_DIRECT;
+	for (ptl_size_t i = 0; i < md->length; i++)
+		a->flags &= ni->nal->direct((void *)(uintptr_t)a->iov[i].base, a->iov[i].len);
+	return PTL_OK;
+}
+
+P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_handle_md_t *out)
+{
+	struct p3l_md_args a;
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	int rc;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(me, P3A_ME);
+	if (!ni)
+		return PTL_ME_INVALID;
+	rc = prepare(ni, &md, &a);
+	if (rc == PTL_OK)
+		rc = p3l_md_attach(&ni->env, ni->l, p3a_ref(me), &a, op, &r);
+	if (rc == PTL_OK && out)
+		*out = p3a_handle(ni, P3A_MD, r.idx, r.gen);
+	return rc;
+}
+
+P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_handle_md_t *out)
+{
+	struct p3l_md_args a;
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	int rc;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(nih, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	rc = prepare(ni, &md, &a);
+	if (rc == PTL_OK)
+		rc = p3l_md_bind(&ni->env, ni->l, &a, op, &r);
+	if (rc == PTL_OK)
+		*out = p3a_handle(ni, P3A_MD, r.idx, r.gen);
+	return rc;
+}
+
+P3A_API int PtlMDUnlink(ptl_handle_md_t h)
+{
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_MD);
+	return ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_MD_INVALID;
+}
+
+/* The test queue of PtlMDUpdate and PtlMEMDPost: index, -1 for none, -2 bad. */
+static int test_queue(const struct p3a_ni *ni, ptl_handle_eq_t eq)
+{
+	uint32_t packed;
+
+	if (!p3a_eq_pack(ni, eq, &packed))
+		return -2;
+	return packed ? (int)(packed & 0xffff) - 1 : -1;
+}
+
+P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t eq)
+{
+	struct p3l_iov *iov = NULL;
+	struct p3l_md_args a;
+	uint32_t iov_n = 0;
+	struct p3a_ni *ni;
+	ptl_md_t old;
+	int rc, test;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_MD);
+	if (!ni)
+		return PTL_MD_INVALID;
+	test = test_queue(ni, eq);
+	if (test == -2)
+		return PTL_EQ_INVALID;
+	if (new_md) {
+		rc = prepare(ni, new_md, &a);
+		if (rc != PTL_OK)
+			return rc;
+	}
+	if (old_md && (old_md->options & PTL_MD_IOVEC) && old_md->start) {
+		iov = old_md->start;
+		iov_n = (uint32_t)(old_md->length < P3L_MAX_IOV ? old_md->length : P3L_MAX_IOV);
+	}
+	rc = p3l_md_update(&ni->env, ni->l, p3a_ref(h), old_md ? &old : NULL, iov, iov_n, new_md ? &a : NULL, test);
+	if (old_md && (rc == PTL_OK || rc == PTL_MD_NO_UPDATE)) {
+		old.eq_handle = p3a_eq_unpack(ni, old.eq_handle);
+		*old_md = old;
+	}
+	return rc;
+}
+
+P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits,
+			ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
+			ptl_unlink_t op, ptl_handle_me_t *me_out, ptl_handle_md_t *md_out, ptl_handle_eq_t eq)
+{
+	struct p3l_ref me, mdr;
+	struct p3l_md_args a;
+	struct p3a_ni *ni;
+	int rc, test;
+
+	if (!me_out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(nih, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	if (p3a_ni_of(base, P3A_ME) != ni)
+		return PTL_ME_INVALID;
+	test = test_queue(ni, eq);
+	if (test == -2)
+		return PTL_EQ_INVALID;
+	rc = prepare(ni, &md, &a);
+	if (rc == PTL_OK)
+		rc = p3l_memd_post(&ni->env, ni->l, p3a_ref(base), id, bits, ignore, unlink, pos, &a, op, test, &me,
+				   &mdr);
+	if (rc != PTL_OK)
+		return rc;
+	*me_out = p3a_handle(ni, P3A_ME, me.idx, me.gen);
+	if (md_out)
+		*md_out = p3a_handle(ni, P3A_MD, mdr.idx, mdr.gen);
+	return PTL_OK;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* me.c - calls on match entries: check the arguments, then the core (portals/lib/me.c) */
+#include "p3a.h"
+
+P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t id, ptl_match_bits_t bits,
+			ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *out)
+{
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	int rc;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(nih, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	rc = p3l_me_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &r);
+	if (rc == PTL_OK)
+		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
+	return rc;
+}
+
+P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_id_t id, ptl_match_bits_t bits,
+			   ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_handle_me_t *out)
+{
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	uint32_t i;
+	int rc;
+
+	if (!out || !pt)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(nih, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	for (i = ni->l->max_pt + 1; i-- > 0;) {	/* from the top; 112-127 belong to our own layers */
+		if (i >= 112 || p3_load_acq(&ni->l->pt[i].head))
+			continue;
+		rc = p3l_me_attach(&ni->env, ni->l, i, id, bits, ignore, unlink, PTL_INS_AFTER, &r);
+		if (rc != PTL_OK)
+			return rc;
+		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
+		*pt = i;
+		return PTL_OK;
+	}
+	return PTL_PT_FULL;
+}
+
+P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits, ptl_match_bits_t ignore,
+			ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *out)
+{
+	struct p3a_ni *ni;
+	struct p3l_ref r;
+	int rc;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(base, P3A_ME);
+	if (!ni)
+		return PTL_ME_INVALID;
+	rc = p3l_me_insert(&ni->env, ni->l, p3a_ref(base), id, bits, ignore, unlink, pos, &r);
+	if (rc == PTL_OK)
+		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
+	return rc;
+}
+
+P3A_API int PtlMEUnlink(ptl_handle_me_t h)
+{
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_ME);
+	return ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_ME_INVALID;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * ni.c - the library and its interfaces: PtlInit to PtlFini, limits, identity, status registers, access control
+ *
+ * p3a_lock_ protects the table and the counts of initialisations; other calls only read the table.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include "p3a.h"
+#include "p3_knobs.h"
+#include "p3_log.h"
+#include "p3_rt.h"
+
+struct p3a_ni *p3a_table[P3A_MAX_NI];
+bool p3a_up;
+uint32_t p3a_lock_;
+
+static const ptl_ni_limits_t max_limits = {
+	.max_mes = P3L_MAX_ME, .max_mds = P3L_MAX_MD, .max_eqs = P3L_MAX_EQ, .max_ac_index = P3L_MAX_AC - 1,
+	.max_pt_index = P3L_MAX_PT - 1, .max_md_iovecs = P3L_MAX_IOV, .max_me_list = P3L_MAX_ME,
+	.max_getput_md = P3L_MAX_GETPUT,
+};
+
+static void lock(void)
+{
+	while (!p3_cas32(&p3a_lock_, 0, 1))
+		p3_pause();
+}
+
+static void unlock(void)
+{
+	p3_store_rel(&p3a_lock_, 0);
+}
+
+/* In a child of fork() the interfaces are the parent's: every call but PtlInit answers PTL_NO_INIT. */
+static void in_child(void)
+{
+	p3a_up = false;
+	for (int i = 0; i < P3A_MAX_NI; i++)
+		p3a_table[i] = NULL;
+	p3a_lock_ = 0;
+}
+
+P3A_API int PtlInit(int *max_interfaces)
+{
+	static bool handlers;
+	const char *err = NULL;
+	int rc = PTL_OK;
+
+	if (!max_interfaces && !p3a_up)
+		return PTL_SEGV;
+	lock();
+	if (!p3a_up) {
+		if (!p3_knobs_get(&err) || !p3_rt_get(&err)) {
+			p3_error("%s", err);
+			rc = PTL_FAIL;
+			goto out;
+		}
+		if (!handlers && pthread_atfork(NULL, NULL, in_child) == 0)
+			handlers = true;
+		p3a_up = true;
+	}
+	if (max_interfaces)
+		*max_interfaces = 1;		/* one physical interface: the node */
+out:
+	unlock();
+	return rc;
+}
+
+/* What the user asked for, cut to what there is. */
+static int limit(int want, int max, int min)
+{
+	return want > max ? max : want < min ? min : want;
+}
+
+static void set_limits(const ptl_ni_limits_t *d, ptl_ni_limits_t *l)
+{
+	*l = max_limits;
+	if (!d)
+		return;
+	l->max_mes = limit(d->max_mes, l->max_mes, 1);
+	l->max_mds = limit(d->max_mds, l->max_mds, 1);
+	l->max_eqs = limit(d->max_eqs, l->max_eqs, 1);
+	l->max_ac_index = limit(d->max_ac_index, l->max_ac_index, 0);
+	l->max_pt_index = limit(d->max_pt_index, l->max_pt_index, 7);	/* 3.5.1 */
+	l->max_md_iovecs = limit(d->max_md_iovecs, l->max_md_iovecs, 1);
+	l->max_me_list = limit(d->max_me_list, l->max_me_list, 1);
+	l->max_getput_md = limit(d->max_getput_md, l->max_getput_md, 8);
+}
+
+static bool iface_ok(ptl_interface_t i)
+{
+	return i == PTL_IFACE_DEFAULT || (i >= 0xf0f0f000U && i <= 0xf0f0f003U) || i == 0xf0f0f050U;
+}
+
+static struct p3a_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)
+{
+	const struct p3_rt_job *job = p3_rt_get(NULL);
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	struct p3a_ni *ni = calloc(1, sizeof(*ni));
+	struct p3l_setup s = { 0 };
+
+	*rc = PTL_NO_SPACE;
+	if (!ni)
+		return NULL;
+	set_limits(desired, &ni->limits);
+	ni->iface = iface;
+	ni->nal = &nal_smartmap;
+	ni->refs = 1;
+	ni->uid = job->uid;
+	ni->jid = job->jid;
+	ni->env.single = __libc_single_threaded;
+	ni->spin = p3_rt_oversubscribed() ? 20 : (uint32_t)k->spin;
+	ni->yield = (uint32_t)k->yield;
+	s.nid = job->nid[job->rank];
+	s.pid = pid == PTL_PID_ANY ? job->pid[job->rank] : pid;
+	s.uid = job->uid;
+	s.jid = job->jid;
+	s.lane_lines = 256;
+	while (s.lane_lines < (uint32_t)k->lane_kb * 16)
+		s.lane_lines *= 2;
+	s.max_me = (uint32_t)ni->limits.max_mes;
+	s.max_md = (uint32_t)ni->limits.max_mds;
+	s.max_eq = (uint32_t)ni->limits.max_eqs;
+	s.max_pt = (uint32_t)ni->limits.max_pt_index;
+	s.max_ac = (uint32_t)ni->limits.max_ac_index;
+	s.max_me_list = (uint32_t)ni->limits.max_me_list;
+	s.max_iov = (uint32_t)ni->limits.max_md_iovecs;
+	s.space = 64 << 20;
+	ni->handler = calloc(s.max_eq, sizeof(*ni->handler));
+	if (!ni->handler)
+		goto err;
+	*rc = ni->nal->start(ni, &s);
+	if (*rc == PTL_OK)
+		return ni;
+err:
+	free(ni->handler);
+	free(ni);
+	return NULL;
+}
+
+P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
+		      ptl_handle_ni_t *out)
+{
+	struct p3a_ni *ni;
+	int rc = PTL_OK;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	if (!iface_ok(iface))
+		return PTL_IFACE_INVALID;
+	if (pid != PTL_PID_ANY && pid > 0x3fffff)	/* the largest Unix pid: clients use their own */
+		return PTL_PID_INVALID;
+	lock();
+	ni = p3a_table[0];
+	if (ni) {
+		ni->refs++;
+	} else {
+		ni = open_ni(iface, pid, desired, &rc);
+		if (!ni)
+			goto out;
+		p3_store_rel(&p3a_table[0], ni);
+	}
+	if (actual)
+		*actual = ni->limits;
+	*out = p3a_handle(ni, P3A_NI, 0, 0);
+out:
+	unlock();
+	return rc;
+}
+
+static void close_ni(struct p3a_ni *ni)
+{
+	p3_store_rel(&p3a_table[ni->index], NULL);
+	ni->nal->stop(ni);
+	free(ni->handler);
+	free(ni);
+}
+
+P3A_API int PtlNIFini(ptl_handle_ni_t h)
+{
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	lock();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (ni && --ni->refs == 0)
+		close_ni(ni);
+	unlock();
+	return ni ? PTL_OK : PTL_NI_INVALID;
+}
+
+P3A_API void PtlFini(void)
+{
+	if (!p3a_up)
+		return;
+	lock();
+	for (int i = 0; i < P3A_MAX_NI; i++)
+		if (p3a_table[i])
+			close_ni(p3a_table[i]);
+	p3a_up = false;
+	unlock();
+}
+
+/* Sum one counter over all movers of the NI. */
+static uint64_t total(const struct p3l_ni *l, size_t member)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t s = 0; s < l->n_slots; s++)
+		sum += p3_load((const uint64_t *)((const char *)&p3l_row(l, s)->stats + member));
+	return sum;
+}
+
+P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t *status)
+{
+	static const struct { ptl_sr_index_t index; size_t member; } reg[] = {
+		{ PTL_SR_DROP_COUNT, offsetof(struct p3l_stats, drop_count) },
+		{ PTL_SR_DROP_LENGTH, offsetof(struct p3l_stats, drop_length) },
+		{ PTL_SR_RECV_COUNT, offsetof(struct p3l_stats, recv_count) },
+		{ PTL_SR_RECV_LENGTH, offsetof(struct p3l_stats, recv_length) },
+		{ PTL_SR_SEND_COUNT, offsetof(struct p3l_stats, send_count) },
+		{ PTL_SR_SEND_LENGTH, offsetof(struct p3l_stats, send_length) },
+		{ PTL_SR_CORRUPT_NP, offsetof(struct p3l_stats, corrupt) },
+	};
+	struct p3a_ni *ni;
+
+	if (!status)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	for (size_t i = 0; i < sizeof(reg) / sizeof(*reg); i++)
+		if (reg[i].index == index) {
+			*status = (ptl_sr_value_t)total(ni->l, reg[i].member);
+			return PTL_OK;
+		}
+	return PTL_SR_INDEX_INVALID;
+}
+
+P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *distance)
+{
+	struct p3a_ni *ni;
+	int slot;
+
+	if (!distance)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	slot = ni->nal->find(ni, id);
+	if (slot < 0) {
+		*distance = ULONG_MAX;		/* as the reference does, on failure too */
+		return PTL_PROCESS_INVALID;
+	}
+	return ni->nal->dist(ni, (uint32_t)slot, distance);
+}
+
+P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
+{
+	struct p3a_ni *ni = NULL;
+	uint32_t kind = h >> 29;
+
+	if (!out)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	if (kind == P3A_NI || kind == P3A_ME || kind == P3A_MD || kind == P3A_EQ)
+		ni = p3a_ni_of(h, (enum p3a_kind)kind);
+	if (!ni)
+		return PTL_HANDLE_INVALID;
+	*out = p3a_handle(ni, P3A_NI, 0, 0);
+	return PTL_OK;
+}
+
+P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
+{
+	struct p3a_ni *ni;
+
+	if (!uid)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	*uid = ni->uid;
+	return PTL_OK;
+}
+
+P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
+{
+	struct p3a_ni *ni;
+
+	if (!jid)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	*jid = ni->jid;
+	return PTL_OK;
+}
+
+P3A_API int PtlGetId(ptl_handle_ni_t h, ptl_process_id_t *id)
+{
+	struct p3a_ni *ni;
+
+	if (!id)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	id->nid = ni->l->nid;
+	id->pid = ni->l->pid;
+	return PTL_OK;
+}
+
+P3A_API int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b)
+{
+	P3A_CHECK_UP();
+	return a == b ? PTL_OK : PTL_FAIL;
+}
+
+P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id, ptl_uid_t uid, ptl_jid_t jid,
+		       ptl_pt_index_t pt)
+{
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	if (ac > ni->l->max_ac)
+		return PTL_AC_INDEX_INVALID;
+	if (pt != PTL_PT_INDEX_ANY && pt > ni->l->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	ni->l->ac[ac] = (struct p3l_ac){ id.nid, id.pid, uid, jid, pt };
+	return PTL_OK;
+}
+
+P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
+{
+	uint64_t bit = (uint64_t)1 << (pt & 63);
+	struct p3a_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(h, P3A_NI);
+	if (!ni)
+		return PTL_NI_INVALID;
+	if (pt > ni->l->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	if (on)
+		p3_fetch_or(&ni->l->polled[pt >> 6], bit);
+	else
+		__atomic_fetch_and(&ni->l->polled[pt >> 6], ~bit, __ATOMIC_ACQ_REL);
+	return PTL_OK;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * p3a.h - the user-side library: handles, the interface table, entering and leaving a call
+ *
+ * A handle is 32 bits: kind (3), interface (3), generation (10), index (16). Kinds are chosen so that no handle equals
+ * PTL_INVALID_HANDLE, PTL_EQ_NONE or PTL_HANDLE_NONE.
+ */
+#ifndef P3A_H
+#define P3A_H
+
+#include <portals3.h>
+#include <errno.h>
+#include <sys/single_threaded.h>
+#include "p3l.h"
+#include "nal.h"
+
+#define P3A_API __attribute__((visibility("default")))
+#define P3A_MAX_NI 8
+
+enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
+
+/* The other processes of the job on this node, as seen by an NI. Private to this process. */
+struct p3a_peer {
+	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
+	struct p3l_lane_tx tx;
+	uint32_t attn_seen;		/* what its attention word was when we last looked */
+	bool polls;			/* guess: it sits in polling calls */
+	bool dead;
+	uint32_t lock;			/* threads of ours that send to it */
+};
+
+struct p3a_ni {
+	struct p3l_ni *l;		/* own region */
+	struct p3l_env env;
+	const struct nal_ops *nal;
+	uint32_t index;			/* in the table */
+	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
+	ptl_interface_t iface;
+	ptl_ni_limits_t limits;
+	uint32_t uid, jid;
+	struct p3a_peer *peer;		/* [n_peers] */
+	uint32_t n_peers;
+	uint32_t spin, yield;		/* knobs */
+	ptl_eq_handler_t *handler;	/* [max_eq] */
+	void *nal_priv;
+};
+
+extern struct p3a_ni *p3a_table[P3A_MAX_NI];
+extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
+extern uint32_t p3a_lock_;		/* table, init, fini */
+
+static inline ptl_handle_any_t p3a_handle(const struct p3a_ni *ni, enum p3a_kind kind, uint32_t idx, uint32_t gen)
+{
+	return (uint32_t)kind << 29 | ni->index << 26 | (gen & P3L_GEN_MASK) << 16 | idx;
+}
+
+static inline struct p3l_ref p3a_ref(ptl_handle_any_t h)
+{
+	return (struct p3l_ref){ h & 0xffff, h >> 16 & P3L_GEN_MASK };
+}
+
+/* The interface of a handle of @kind, or NULL. */
+static inline struct p3a_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
+{
+	struct p3a_ni *ni;
+
+	if (p3_unlikely(h >> 29 != (uint32_t)kind))
+		return NULL;
+	ni = p3a_table[h >> 26 & 7];
+	if (p3_likely(ni != NULL))
+		ni->env.single = __libc_single_threaded;
+	return ni;
+}
+
+/* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
+static inline bool p3a_eq_pack(const struct p3a_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
+{
+	struct p3l_ref r = p3a_ref(h);
+
+	*packed = 0;
+	if (h == PTL_EQ_NONE)
+		return true;
+	if (h >> 29 != P3A_EQ || (h >> 26 & 7) != ni->index || !p3l_eq_valid(ni->l, r))
+		return false;
+	*packed = (r.idx + 1) | r.gen << 16;
+	return true;
+}
+
+static inline ptl_handle_eq_t p3a_eq_unpack(const struct p3a_ni *ni, uint32_t packed)
+{
+	return packed ? p3a_handle(ni, P3A_EQ, (packed & 0xffff) - 1, packed >> 16) : PTL_EQ_NONE;
+}
+
+/* Set by the atfork handler in a child: the inherited state is another process's. */
+#define P3A_CHECK_UP()					\
+	do {						\
+		if (p3_unlikely(!p3a_up))		\
+			return PTL_NO_INIT;		\
+	} while (0)
+
+#endif
