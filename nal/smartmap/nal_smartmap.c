@@ -490,7 +490,7 @@ static void nal_progress(struct p3a_ni *ni, uint32_t eq)
 			drain_own(ni);
 		return;
 	}
-	p3_store(&l->attn, (l->attn + 4) & ~P3L_ATTN_MASK | P3L_ATTN_POLLING);
+	p3_store(&l->attn, ((l->attn + 4) & ~P3L_ATTN_MASK) | P3L_ATTN_POLLING);
 	if (any_lane(ni)) {
 		set_attn(l, P3L_ATTN_AWAY);
 		drain_own(ni);			/* the lane lock is the fence */
@@ -507,7 +507,7 @@ static void nal_attend(struct p3a_ni *ni, bool on)
 	struct p3l_ni *l = ni->l;
 
 	if (on) {
-		p3_store(&l->attn, (l->attn + 4) & ~P3L_ATTN_MASK | P3L_ATTN_POLLING);
+		p3_store(&l->attn, ((l->attn + 4) & ~P3L_ATTN_MASK) | P3L_ATTN_POLLING);
 		priv_of(ni)->attending++;
 		return;
 	}
