@@ -75,8 +75,8 @@ use_tree()
 	# aclocal's own directory comes from its rewritten script; libtool.m4 and pkg.m4 may be in the other tree
 	export ACLOCAL_PATH=$TREE/usr/share/aclocal${ACLOCAL_PATH:+:$ACLOCAL_PATH}
 	local f
-	for f in autoconf autoheader autom4te autoreconf; do
-		[ -x "$TREE/usr/bin/$f" ] && [ "$(command -v $f)" = "$TREE/usr/bin/$f" ] && export "${f^^}=$TREE/usr/bin/$f"
+	for f in autoconf autoheader autom4te automake aclocal libtoolize; do
+		[ -x "$DEPS/bin/$f" ] && export "${f^^}=$DEPS/bin/$f"
 	done
 	[ -d "$TREE/usr/share/autoconf" ] && export autom4te_perllibdir=$TREE/usr/share/autoconf
 	[ -d "$TREE/usr/share/gnuplot" ] && export GNUPLOT_PS_DIR=$(echo "$TREE"/usr/share/gnuplot/gnuplot/*/PostScript)
@@ -141,11 +141,11 @@ settle_tree()
 	local f n m u=$TREE/usr
 	m=$(multiarch)
 	mkdir -p "$DEPS/bin"
-	for f in $(grep -rlIE '/usr/(share/(autoconf|automake|aclocal|libtool|misc|gnuplot)|bin/(m4|autom4te|autoconf|perl -w))' \
+	for f in $(grep -rlIE '/usr/(share/(autoconf|automake|aclocal|libtool|misc|gnuplot)|bin/(m4|autom4te|autoconf|autoheader))' \
 		"$u/bin" "$u/share/autoconf" "$u"/share/automake* "$u/share/aclocal" "$u"/share/aclocal-* \
 		"$u/share/libtool" 2>/dev/null); do
 		sed -i -E "s,([^a-zA-Z0-9._/-])/usr/share/(autoconf|automake|aclocal|libtool|misc|gnuplot),\1$u/share/\2,g;
-			s,([^a-zA-Z0-9._/!-])/usr/bin/(autom4te|autoconf),\1$u/bin/\2,g" "$f"
+			s,([^a-zA-Z0-9._/!-])/usr/bin/(autom4te|autoconf|autoheader),\1$u/bin/\2,g" "$f"
 		[ -x "$u/bin/m4" ] && sed -i -E "s,([^a-zA-Z0-9._/!-])/usr/bin/m4,\1$u/bin/m4,g" "$f"
 	done
 	for n in automake aclocal; do
@@ -175,7 +175,7 @@ settle_tree()
 			{
 				echo '#!/bin/sh'
 				echo "export LD_LIBRARY_PATH=$u/lib/$m\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
-				echo "exec $f -B$u/lib/$m/ -B$u/bin/ -idirafter $u/include/$m -idirafter $u/include \"\$@\" -L$u/lib/$m"
+				echo "exec $f -B$u/lib/$m/ -B$DEPS/bin/ -idirafter $u/include/$m -idirafter $u/include \"\$@\" -L$u/lib/$m"
 			} >"$DEPS/bin/$n" ;;
 		*)
 			if head -c 2 "$f" | grep -q '#!'; then

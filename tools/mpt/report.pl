@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 #
-# report.pl REPORT-FOLDER ROOT - from build/report/raw: the table, results.json and index.html
+# report.pl REPORT-FOLDER ROOT [--plain] - from build/report/raw: the table, results.json and index.html
 #
 # Every number comes from the raw files of this run. Rounds: a ratio is formed between runs of one round, and the median
 # over the rounds is reported. Each run has h, the bare hand-over of a cache line, from just before and just after (for
@@ -11,7 +11,7 @@
 use strict;
 use warnings;
 
-my ($dir, $root) = @ARGV;
+my ($dir, $root, $style) = (@ARGV, "");
 die "usage: report.pl REPORT-FOLDER ROOT\n" unless defined $root && -d $dir;
 my $FAR = 100;		# ns; near is about 50, far about 220 on the machines seen
 
@@ -397,7 +397,7 @@ print "\nnot measured:\n", map { "  $_\n" } @notes if @notes;
 # --- plots -----------------------------------------------------------------------------------------------------------
 
 my @colour = ('#0b6e4f', '#9ccc9c', '#c8553d', '#2a6f97', '#8d6a9f', '#b08900', '#555555');
-my $gnuplot = grep { -x "$_/gnuplot" } split /:/, $ENV{PATH} // '';
+my $gnuplot = $style ne "--plain" && grep { -x "$_/gnuplot" } split /:/, $ENV{PATH} // '';
 
 sub h { my ($s) = @_; $s //= ''; $s =~ s/&/&amp;/g; $s =~ s/</&lt;/g; $s =~ s/>/&gt;/g; $s =~ s/"/&quot;/g; return $s; }
 
