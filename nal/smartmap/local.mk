@@ -14,12 +14,10 @@ smap_sources = \
 	nal/smartmap/smap_own.c nal/smartmap/smap_own.h \
 	nal/smartmap/smap_sync.c nal/smartmap/smap_sync.h \
 	nal/smartmap/smap_window.c nal/smartmap/smap_window.h
-nal_smartmap_libsmartmap_la_SOURCES = $(smap_sources)
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
-# Joins libsmartmap with smap_init.c (they need its state).
 SMAP_PROCESS = nal/smartmap/smap_fork.c nal/smartmap/smap_fork_pty.c nal/smartmap/smap_fork_sys.h \
 	nal/smartmap/smap_interpose.c
-EXTRA_DIST += $(SMAP_PROCESS)
+nal_smartmap_libsmartmap_la_SOURCES = $(smap_sources) $(SMAP_PROCESS)
 
 # libsmartmap-malloc: the malloc family on an arena. It must not be linked into anything else: programs ask for it.
 if HAVE_MIMALLOC

@@ -254,7 +254,7 @@ static int add_map(void *arg, const struct smap_map *m)
 	/* Windows cover every low bit; they are files of ours, never adopted. */
 	if (s->mask != ~0ULL && m->shared && m->hi - m->lo >= SMAP_SIZE(SMAP_BITS_MIN))
 		return 0;
-	if (s->private_only && (m->shared || !(m->prot & PROT_WRITE)))
+	if (s->private_only && (m->shared || !(m->prot & PROT_WRITE) || (smap.heap_hi && m->lo == smap.heap_lo)))
 		return 0;
 	set_add(s, m->lo, m->hi);
 	return 0;
@@ -277,7 +277,10 @@ static void add_own(struct set *s)
 		set_add(s, atomic_load(&smap.ctl->arena_lo), atomic_load(&smap.ctl->arena_hi));
 	for (i = 0; i < smap.nranges; i++)
 		set_add(s, smap.range[i].lo, smap.range[i].hi);
-	if (smap.heap_hi)
+	/* At most half of a window: in a small one the rest of the heap stays private rather than push all else out. */
+	if (smap.heap_hi && s->mask != ~0ULL && smap.heap_hi - smap.heap_lo > (s->mask + 1) / 2)
+		set_add(s, smap.heap_lo, smap.heap_lo + (s->mask + 1) / 2);
+	else if (smap.heap_hi)
 		set_add(s, smap.heap_lo, smap.heap_hi);
 }
 

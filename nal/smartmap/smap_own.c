@@ -249,8 +249,14 @@ int smap_own_make(int bits)
 	if (ret)
 		goto err;
 	/* The middle of the gap: what is below and above may grow. On 2 MiB, so that huge pages fit. */
-	if (hi - lo < want)
+	if (hi - lo < 2 * want)
 		want = (hi - lo) / 2;
+	if (want < ((uint64_t)64 << 20)) {
+		ret = -ENOMEM;
+		smap_why_set(SMARTMAP_F_WINDOWS, "the memory of this process leaves no room for the library's own in a "
+			     "window of 2^%d bytes", bits);
+		goto err;
+	}
 	lo = (lo + (hi - lo - want) / 2) & ~(((uint64_t)2 << 20) - 1);
 	hi = (lo + want) & ~(((uint64_t)2 << 20) - 1);
 	base = smap_window_map(fd, bits);
@@ -326,6 +332,41 @@ int smap_range_free(uintptr_t lo, uintptr_t hi)
 			return 0;
 	}
 	return 1;
+}
+
+int smap_range_fit(uintptr_t lo, uintptr_t hi, uintptr_t *out_lo, uintptr_t *out_hi)
+{
+	uint64_t size = smap.mask + 1;
+
+	while (lo < hi) {
+		uintptr_t line = (lo & ~smap.mask) + size, end = hi < line ? hi : line, skip = 0;
+		uint64_t l = lo & smap.mask;
+		uint32_t i;
+
+		/* Obstacles in low-bit space: control page, arena, every range. */
+		for (i = 0; i < smap.nranges + 2; i++) {
+			uint64_t a = 0, b = SMAP_CTL_SIZE;
+
+			if (i < smap.nranges) {
+				a = smap.range[i].lo & smap.mask;
+				b = a + (smap.range[i].hi - smap.range[i].lo);
+			} else if (i == smap.nranges) {
+				a = atomic_load(&smap.ctl->arena_lo) & smap.mask;
+				b = a + (atomic_load(&smap.ctl->arena_hi) - atomic_load(&smap.ctl->arena_lo));
+			}
+			if (a <= l && l < b && b - l > skip)
+				skip = b - l;
+			else if (a > l && lo + (a - l) < end)
+				end = lo + (a - l);
+		}
+		if (!skip && end > lo) {
+			*out_lo = lo;
+			*out_hi = end;
+			return 1;
+		}
+		lo += skip;
+	}
+	return 0;
 }
 
 /* Brackets every change of smap.range; smap.lock held. Nothing that may call out stands between them. */

@@ -21,6 +21,8 @@ ssize_t smap_recv_fds(int sock, void *buf, size_t len, int *fds, int *n, int fla
 
 /* List of ranges, with smap.lock held. add returns 0, -ENOSPC, -EBUSY (low bits taken). publish tells the peers. */
 int smap_range_free(uintptr_t lo, uintptr_t hi);	/* 1: low bits free, and no line crossed */
+/* The first part of [lo, hi) whose low bits are free and that crosses no line. 0: none. */
+int smap_range_fit(uintptr_t lo, uintptr_t hi, uintptr_t *out_lo, uintptr_t *out_hi);
 int smap_range_add(uintptr_t lo, uintptr_t hi, enum smap_kind kind, int prot);
 void smap_ranges_publish(void);
 /* Cut [lo, hi) out of the visible (or of all) ranges. 1 when anything changed. */

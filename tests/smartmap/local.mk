@@ -7,3 +7,15 @@ tests_smartmap_t_smap_basic_SOURCES = tests/smartmap/t_smap_basic.c tests/smartm
 tests_smartmap_t_smap_basic_CPPFLAGS = $(T_CPPFLAGS)
 tests_smartmap_t_smap_basic_LDADD = nal/smartmap/libsmartmap.la
 P3_TESTS += smartmap/basic:tests/smartmap/t_smap_basic
+
+check_PROGRAMS += tests/smartmap/t_smap_adopt tests/smartmap/t_smap_adopt_nopie
+tests_smartmap_t_smap_adopt_SOURCES = tests/smartmap/t_smap_adopt.c tests/smartmap/launch.h
+tests_smartmap_t_smap_adopt_CPPFLAGS = $(T_CPPFLAGS)
+tests_smartmap_t_smap_adopt_LDADD = nal/smartmap/libsmartmap.la
+tests_smartmap_t_smap_adopt_nopie_SOURCES = tests/smartmap/t_smap_adopt.c tests/smartmap/launch.h
+tests_smartmap_t_smap_adopt_nopie_CPPFLAGS = $(T_CPPFLAGS)
+tests_smartmap_t_smap_adopt_nopie_CFLAGS = $(AM_CFLAGS) -fno-pie
+tests_smartmap_t_smap_adopt_nopie_LDFLAGS = $(AM_LDFLAGS) -no-pie
+tests_smartmap_t_smap_adopt_nopie_LDADD = nal/smartmap/libsmartmap.la
+P3_TESTS += smartmap/adopt:tests/smartmap/t_smap_adopt:limit=180:nosan \
+	smartmap/adopt-nopie:tests/smartmap/t_smap_adopt_nopie:limit=180:nosan
