@@ -30,6 +30,7 @@ P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh
 
 include $(top_srcdir)/tests/unit/local.mk
 include $(top_srcdir)/tests/bench/local.mk
+include $(top_srcdir)/tests/mpich/local.mk
 
 check-programs: $(check_PROGRAMS) tests/list
 tests/list: Makefile

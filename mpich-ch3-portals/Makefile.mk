@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+
+if BUILD_CH3_PORTALS
+
+AM_CPPFLAGS += \
+    -I$(top_srcdir)/src/mpid/ch3/channels/portals/include \
+    $(PORTALS_CPPFLAGS)
+
+noinst_HEADERS += \
+    src/mpid/ch3/channels/portals/include/mpidi_ch3_pre.h \
+    src/mpid/ch3/channels/portals/include/mpidi_ch3_impl.h \
+    src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h
+
+mpi_core_sources += \
+    src/mpid/ch3/channels/portals/src/ch3_init.c \
+    src/mpid/ch3/channels/portals/src/ch3_progress.c \
+    src/mpid/ch3/channels/portals/src/ch3_rndv.c \
+    src/mpid/ch3/channels/portals/src/ch3_send.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_fns.c
+
+endif BUILD_CH3_PORTALS

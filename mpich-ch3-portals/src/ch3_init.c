@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Start and end: ranks and nodes from Portals, interface, queues, buffers, connections.
+ */
+#include "mpidi_ch3_impl.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_PTL_EAGER_MAX_SIZE
+      category    : CH3
+      type        : int
+      default     : 4096
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Messages of up to this many bytes travel with their envelope; the
+        receiver fetches larger ones from the sender's memory. At most 8160.
+
+    - name        : MPIR_CVAR_PTL_SPIN
+      category    : CH3
+      type        : int
+      default     : 2000
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How many times a blocking call looks for a message before it gives up
+        the core (20 where the node has more ranks than cores).
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+MPIDI_PTL_State_t MPIDI_PTL;
+
+int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc)
+{
+    char msg[128];
+
+    snprintf(msg, sizeof(msg), "%s: %s", call, PtlErrorStr(rc));
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_FATAL, func, line, MPI_ERR_OTHER, "**intern", "**intern %s", msg);
+}
+
+/* MPICH's view of the nodes, from that of Portals. */
+static int set_nodes(const unsigned *node_of, int size, int rank)
+{
+    int mpi_errno = MPI_SUCCESS, i, j = 0, nodes = 0;
+    int *node_map, *root_map, *local_map;
+
+    for (i = 0; i < size; i++)
+        nodes = MPL_MAX(nodes, (int) node_of[i] + 1);
+    node_map = MPL_malloc(size * sizeof(int), MPL_MEM_ADDRESS);
+    local_map = MPL_malloc(size * sizeof(int), MPL_MEM_ADDRESS);
+    root_map = MPL_malloc(nodes * sizeof(int), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!node_map || !local_map || !root_map, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (i = 0; i < nodes; i++)
+        root_map[i] = -1;
+    for (i = 0; i < size; i++) {
+        node_map[i] = node_of[i];
+        if (root_map[node_map[i]] < 0)
+            root_map[node_map[i]] = i;
+        if (node_of[i] == node_of[rank]) {
+            if (i == rank)
+                MPIR_Process.local_rank = j;
+            local_map[j++] = i;
+        }
+    }
+    MPL_free(MPIR_Process.node_map);
+    MPL_free(MPIR_Process.node_local_map);
+    MPL_free(MPIR_Process.node_root_map);
+    MPIR_Process.node_map = node_map;
+    MPIR_Process.node_local_map = local_map;
+    MPIR_Process.node_root_map = root_map;
+    MPIR_Process.local_size = j;
+    MPIR_Process.num_nodes = nodes;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/*
+ * Called before CH3 asks the process manager who it is. Portals knows better: it applies MPICH_RANK_REORDER_METHOD and
+ * virtual nodes, once for every layer.
+ */
+int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
+{
+    int mpi_errno = MPI_SUCCESS, rc, max_interfaces;
+    unsigned ptl_rank, ptl_size, *node_of = NULL;
+
+    mpi_errno = MPIR_pmi_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    PtlRtPmiShared_np();        /* the conversation with the process manager has begun, and MPICH will end it */
+    rc = PtlInit(&max_interfaces);
+    MPIDI_PTL_CHECK(rc, "PtlInit");
+    rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
+    MPIDI_PTL_CHECK(rc, "PtlGetRank");
+    MPIR_ERR_CHKANDJUMP1((int) ptl_size != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**intern", "**intern %s",
+                         "Portals and the process manager disagree on the size of the job; "
+                         "MPI programs are started by mpiexec, aprun or yod");
+    node_of = MPL_malloc(ptl_size * sizeof(*node_of), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!node_of, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    rc = PtlGetNodeMap_np(PTL_INVALID_HANDLE, node_of, ptl_size);
+    MPIDI_PTL_CHECK(rc, "PtlGetNodeMap_np");
+    mpi_errno = set_nodes(node_of, ptl_size, ptl_rank);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Process.rank = ptl_rank;
+
+    *setvals = TRUE;
+    *has_parent = MPIR_Process.has_parent;
+    *rank = MPIR_Process.rank;
+    *size = MPIR_Process.size;
+
+  fn_exit:
+    MPL_free(node_of);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int split_type(MPIR_Comm * user_comm_ptr, int stype, int key, MPIR_Info * info_ptr, MPIR_Comm ** newcomm_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *comm_ptr = NULL;
+
+    mpi_errno = MPIR_Comm_split_impl(user_comm_ptr, stype == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, &comm_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (stype == MPI_UNDEFINED)
+        *newcomm_ptr = NULL;
+    else if (stype == MPI_COMM_TYPE_SHARED)
+        mpi_errno = MPIR_Comm_split_type_node_topo(comm_ptr, key, info_ptr, newcomm_ptr);
+    else if (stype == MPIX_COMM_TYPE_NEIGHBORHOOD)
+        mpi_errno = MPIR_Comm_split_type_neighborhood(comm_ptr, stype, key, info_ptr, newcomm_ptr);
+    else
+        mpi_errno = MPIR_Comm_split_type(comm_ptr, stype, key, info_ptr, newcomm_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    if (comm_ptr)
+        MPIR_Comm_free_impl(comm_ptr);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static MPIR_Commops comm_fns = { split_type };
+
+/* What init_pg() in mpid_init.c does when the channel has not set the ranks itself. */
+static int finish_pg(MPIDI_PG_t * pg)
+{
+    MPL_free(pg->id);
+    pg->id = MPL_strdup(MPIR_pmi_job_id());
+    if (MPIR_Process.appnum != -1)
+        MPIR_Process.attrs.appnum = MPIR_Process.appnum;
+    return MPIDI_PG_InitConnKVS(pg);
+}
+
+/* Portals ids of all ranks, and the way back from an id to its connection. */
+static int init_ids(MPIDI_PG_t * pg)
+{
+    int mpi_errno = MPI_SUCCESS, rc, i;
+    unsigned slots = 4, h;
+
+    while (slots < 4 * (unsigned) pg->size)
+        slots *= 2;
+    MPIDI_PTL.id_mask = slots - 1;
+    MPIDI_PTL.id_hash = MPL_calloc(slots, sizeof(*MPIDI_PTL.id_hash), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.id_hash, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (i = 0; i < pg->size; i++) {
+        MPIDI_VC_t *vc = &pg->vct[i];
+        ptl_process_id_t id;
+
+        rc = PtlGetRankId(MPIDI_PTL.ni, i, &id);
+        MPIDI_PTL_CHECK(rc, "PtlGetRankId");
+        vc->ch.nid = id.nid;
+        vc->ch.pid = id.pid;
+        for (h = MPIDI_PTL_Id_hash(id.nid, id.pid) & MPIDI_PTL.id_mask; MPIDI_PTL.id_hash[h] != NULL;)
+            h = (h + 1) & MPIDI_PTL.id_mask;
+        MPIDI_PTL.id_hash[h] = vc;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Descriptors over the whole address space: the source of our puts, and what peers may fetch from. */
+static int init_memory(void)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_handle_me_t me;
+    ptl_md_t md = {
+        .start = NULL,
+        .length = MPIDI_PTL_AS_LENGTH,
+        .threshold = PTL_MD_THRESH_INF,
+        .options = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
+        .eq_handle = PTL_EQ_NONE,
+    };
+
+    rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &MPIDI_PTL.md);
+    MPIDI_PTL_CHECK(rc, "PtlMDBind");
+    md.options |= PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MEM, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+    rc = PtlMDAttach(me, md, PTL_RETAIN, NULL);
+    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_rank ATTRIBUTE((unused)))
+{
+    int mpi_errno = MPI_SUCCESS, rc, i;
+
+    mpi_errno = finish_pg(pg);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Comm_fns = &comm_fns;
+
+    rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &MPIDI_PTL.ni);
+    MPIDI_PTL_CHECK(rc, "PtlNIInit");
+    MPIDI_PTL.oversubscribed = PtlOversubscribed_np();
+    MPIDI_PTL.spin = MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIR_CVAR_PTL_SPIN) : MPIR_CVAR_PTL_SPIN;
+    rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
+    MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
+    mpi_errno = init_ids(pg);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = init_memory();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_PTL_Progress_init();
+    MPIR_ERR_CHECK(mpi_errno);
+
+    rc = PtlPTPolled_np(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, 1);
+    MPIDI_PTL_CHECK(rc, "PtlPTPolled_np");
+    for (i = 0; i < MPIDI_PTL_RINGS; i++) {
+        /* A handler may read a whole MPIDI_CH3_Pkt_t where a shorter packet lies at the end of the buffer. */
+        MPIDI_PTL.ring[i] = MPL_malloc(MPIDI_PTL_RING_SIZE + sizeof(MPIDI_CH3_Pkt_t), MPL_MEM_BUFFER);
+        MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.ring[i], mpi_errno, MPI_ERR_OTHER, "**nomem");
+        mpi_errno = MPIDI_PTL_Post_ring(i);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    /* Nobody sends before everybody can receive. */
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_CH3_InitCompleted(void)
+{
+    return MPI_SUCCESS;
+}
+
+/* All connections are closed. Peers may still be reading our memory until they have passed the barrier. */
+int MPIDI_CH3_Finalize(void)
+{
+    int mpi_errno = MPI_SUCCESS, i;
+
+    mpi_errno = MPIDI_PTL_Flush();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    PtlNIFini(MPIDI_PTL.ni);
+    PtlFini();
+    for (i = 0; i < MPIDI_PTL_RINGS; i++)
+        MPL_free(MPIDI_PTL.ring[i]);
+    MPL_free(MPIDI_PTL.id_hash);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Runs before MPIDI_CH3_Init for the ranks of the world; their Portals ids are set there. */
+int MPIDI_CH3_VC_Init(MPIDI_VC_t * vc)
+{
+    int eager = MPL_MIN(MPIR_CVAR_PTL_EAGER_MAX_SIZE, PTL_INLINE_MAX_NP - (int) sizeof(MPIDI_CH3_Pkt_eager_send_t));
+
+    memset(&vc->ch, 0, sizeof(vc->ch));
+    vc->eager_max_msg_sz = eager + sizeof(MPIDI_CH3_Pkt_eager_send_t);
+    vc->ready_eager_max_msg_sz = vc->eager_max_msg_sz;
+    vc->rndvSend_fn = MPIDI_PTL_RndvSend;
+    vc->rndvRecv_fn = MPIDI_PTL_RndvRecv;
+    return MPI_SUCCESS;
+}
+
+int MPIDI_CH3_VC_Destroy(MPIDI_VC_t * vc ATTRIBUTE((unused)))
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_CH3_PG_Init(MPIDI_PG_t * pg ATTRIBUTE((unused)))
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_CH3_PG_Destroy(MPIDI_PG_t * pg ATTRIBUTE((unused)))
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_CH3_PortFnsInit(MPIDI_PortFns * port_fns ATTRIBUTE((unused)))
+{
+    return MPI_SUCCESS;
+}
+
+#ifdef MPL_USE_DBG_LOGGING
+const char *MPIDI_CH3_VC_GetStateString(struct MPIDI_VC *vc)
+{
+    return vc->ch.closing ? "closing" : vc->ch.sendq_head ? "sending" : "idle";
+}
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The progress engine: events into packets, packets into CH3, and polite waiting.
+ *
+ * Packets arrive in MPIDI_PTL_RINGS buffers whose descriptors unlink themselves when full. Each event is handled
+ * before the next is fetched, so a buffer is free again when its UNLINK event comes, and is hung behind the others.
+ */
+#include "mpidi_ch3_impl.h"
+#include <sched.h>
+#include <time.h>
+
+volatile unsigned int MPIDI_CH3I_progress_completion_count = 0;
+
+static MPIDI_CH3_PktHandler_Fcn *pkt_handler[MPIDI_CH3_PKT_END_ALL + 1];
+
+int MPIDI_PTL_Post_ring(int i)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_handle_me_t me;
+    ptl_md_t md = {
+        .start = MPIDI_PTL.ring[i],
+        .length = MPIDI_PTL_RING_SIZE,
+        .threshold = PTL_MD_THRESH_INF,
+        .max_size = PTL_INLINE_MAX_NP,
+        .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE,
+        .user_ptr = MPIDI_PTL.ring[i],
+        .eq_handle = MPIDI_PTL.eq,
+    };
+
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+    rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
+    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PTL_Progress_init(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPIDI_CH3_PktHandler_Init(pkt_handler, MPIDI_CH3_PKT_END_ALL + 1);
+    MPIR_ERR_CHECK(mpi_errno);
+    pkt_handler[MPIDI_PTL_PKT_RTS] = MPIDI_PTL_PktHandler_Rts;
+    pkt_handler[MPIDI_PTL_PKT_DONE] = MPIDI_PTL_PktHandler_Done;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Bytes for a message whose packet was handled before. */
+static int handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len)
+{
+    int mpi_errno = MPI_SUCCESS, complete = FALSE;
+
+    vc->ch.recv_active = rreq;
+    while (len > 0 && !complete) {
+        struct iovec *iov = &rreq->dev.iov[rreq->dev.iov_offset];
+        size_t n = MPL_MIN(iov->iov_len, len);
+
+        if (!rreq->dev.drop_data)
+            MPIR_Memcpy(iov->iov_base, buf, n);
+        buf += n;
+        len -= n;
+        if (n < iov->iov_len) {
+            iov->iov_base = (char *) iov->iov_base + n;
+            iov->iov_len -= n;
+            break;
+        }
+        rreq->dev.iov_offset++;
+        if (--rreq->dev.iov_count > 0)
+            continue;
+        if (rreq->dev.OnDataAvail == NULL) {
+            complete = TRUE;
+            mpi_errno = MPID_Request_complete(rreq);
+        } else {
+            mpi_errno = rreq->dev.OnDataAvail(vc, rreq, &complete);
+        }
+        MPIR_ERR_CHECK(mpi_errno);
+        rreq->dev.iov_offset = 0;
+    }
+    if (complete)
+        vc->ch.recv_active = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int handle_put(const ptl_event_t * ev)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char *buf = (char *) ev->md.start + ev->offset;
+    intptr_t len = ev->mlength, hdr_sz, data_len;
+    MPIDI_CH3_Pkt_t *pkt = (MPIDI_CH3_Pkt_t *) buf, aligned;
+    MPIR_Request *rreq = NULL;
+    MPIDI_VC_t *vc;
+
+    vc = MPIDI_PTL_Find_vc(ev->initiator.nid, ev->initiator.pid);
+    if (unlikely(vc == NULL || ev->ni_fail_type != PTL_NI_OK))
+        goto fn_exit;           /* not of this job, or died while it sent: nothing of it can be used */
+    if (unlikely(vc->state == MPIDI_VC_STATE_INACTIVE))
+        MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
+
+    if (unlikely(ev->hdr_data == MPIDI_PTL_MORE)) {
+        if (vc->ch.recv_active != NULL)
+            mpi_errno = handle_data(vc, vc->ch.recv_active, buf, len);
+        goto fn_exit;
+    }
+
+    if (unlikely((uintptr_t) buf % __alignof__(MPIDI_CH3_Pkt_t) != 0)) {
+        memcpy(&aligned, buf, MPL_MIN((size_t) len, sizeof(aligned)));
+        pkt = &aligned;
+    }
+    MPIR_ERR_CHKANDJUMP1(len < (intptr_t) sizeof(pkt->type) || pkt->type < 0 || pkt->type >= MPIDI_CH3_PKT_END_ALL,
+                         mpi_errno, MPI_ERR_INTERN, "**intern", "**intern %s", "a packet of no known type");
+    hdr_sz = MPL_MIN(MPIDI_PTL_Header_size(pkt), len);
+    data_len = len - hdr_sz;
+    mpi_errno = pkt_handler[pkt->type] (vc, pkt, buf + hdr_sz, &data_len, &rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (rreq != NULL) {
+        rreq->dev.iov_offset = 0;
+        mpi_errno = handle_data(vc, rreq, buf + hdr_sz + data_len, len - hdr_sz - data_len);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int handle_event(const ptl_event_t * ev)
+{
+    int i;
+
+    switch (ev->type) {
+        case PTL_EVENT_PUT_END:
+            return handle_put(ev);
+        case PTL_EVENT_REPLY_END:
+            return MPIDI_PTL_Get_done(ev);
+        case PTL_EVENT_UNLINK:
+            for (i = 0; i < MPIDI_PTL_RINGS; i++)
+                if (ev->md.user_ptr == MPIDI_PTL.ring[i])
+                    return MPIDI_PTL_Post_ring(i);
+            return MPI_SUCCESS;
+        default:
+            return MPI_SUCCESS;
+    }
+}
+
+/* One event, if there is one. @timeout_ms: 0 looks once. */
+static inline int poll_event(int timeout_ms, int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, rc, which;
+    ptl_event_t ev;
+
+    if (timeout_ms == 0)
+        rc = PtlEQGet(MPIDI_PTL.eq, &ev);
+    else
+        rc = PtlEQPoll(&MPIDI_PTL.eq, 1, timeout_ms, &ev, &which);
+    if (rc == PTL_EQ_EMPTY)
+        goto fn_exit;
+    MPIDI_PTL_CHECK(rc, "PtlEQGet");
+    *made_progress = TRUE;
+    mpi_errno = handle_event(&ev);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Nothing has happened for @idle rounds: give the core to somebody who can make it happen. */
+static int wait_politely(int idle, int *made_progress)
+{
+    int threaded = FALSE;
+
+#ifdef MPICH_IS_THREADED
+    threaded = MPIR_ThreadInfo.isThreaded;
+#endif
+    if (idle < MPIDI_PTL.spin && !threaded)
+        return MPI_SUCCESS;
+    if (threaded) {
+        if (idle < MPIDI_PTL.spin && idle % 16 != 0)
+            return MPI_SUCCESS;
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        if (idle > MPIDI_PTL.spin + 200) {
+            struct timespec ts = { 0, 50000 };
+
+            MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+            nanosleep(&ts, NULL);
+            MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        }
+        return MPI_SUCCESS;
+    }
+    if (idle < MPIDI_PTL.spin + 200 || MPIDI_PTL.sendq_head != NULL) {
+        sched_yield();
+        return MPI_SUCCESS;
+    }
+    return poll_event(1, made_progress);
+}
+
+/*
+ * Blocking: until a request has completed or a hook has made progress. Otherwise: what is there now, within reason.
+ */
+int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
+{
+    int mpi_errno = MPI_SUCCESS, idle = 0, rounds = 0;
+
+    do {
+        int made_progress = FALSE, hook_progress = FALSE;
+
+        mpi_errno = poll_event(0, &made_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (unlikely(MPIDI_PTL.sendq_head != NULL)) {
+            mpi_errno = MPIDI_PTL_Send_pending(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (is_blocking && state->ch.completion_count != MPIDI_CH3I_progress_completion_count)
+            break;
+        mpi_errno = MPIR_Progress_hook_exec_all(&hook_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (hook_progress) {
+            MPIDI_CH3_Progress_signal_completion();
+            break;
+        }
+        if (made_progress) {
+            idle = 0;
+            if (!is_blocking && ++rounds == 32)
+                break;
+            continue;
+        }
+        if (!is_blocking)
+            break;
+        mpi_errno = wait_politely(++idle, &made_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+    } while (!is_blocking || state->ch.completion_count == MPIDI_CH3I_progress_completion_count);
+
+  fn_exit:
+    if (is_blocking)
+        state->ch.completion_count = MPIDI_CH3I_progress_completion_count;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

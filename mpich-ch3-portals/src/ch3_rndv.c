@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Rendezvous with one copy: the sender tells where its data are, the receiver that has matched the message gets them
+ * straight into the user's buffer and says DONE. Data that are not contiguous at the sender go by CH3's own rendezvous
+ * (clear to send, then packets); those that are not contiguous at the receiver are fetched in pieces.
+ */
+#include "mpidi_ch3_impl.h"
+
+/* Receives that wait until a get may start, linked by their next field; they are in no other queue any more. */
+static MPIR_Request *wait_head, *wait_tail;
+static int gets;
+
+static int start_get(MPIR_Request * rreq);
+
+int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                       int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
+                       MPIR_Comm * comm, int context_offset)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_PTL_pkt_rts_t *const rts_pkt = &upkt.ptl_rts;
+    MPIR_Request *sreq = *sreq_p, *rts_sreq;
+    MPIDI_VC_t *vc;
+
+    if (!dt_contig)
+        return MPIDI_CH3_RndvSend(sreq_p, buf, count, datatype, dt_contig, data_sz, dt_true_lb, rank, tag,
+                                  comm, context_offset);
+
+    sreq->dev.OnDataAvail = 0;
+    sreq->dev.partner_request = NULL;
+    MPIDI_Pkt_init(rts_pkt, MPIDI_PTL_PKT_RTS);
+    rts_pkt->match.parts.rank = comm->rank;
+    rts_pkt->match.parts.tag = tag;
+    rts_pkt->match.parts.context_id = comm->context_id + context_offset;
+    rts_pkt->sender_req_id = sreq->handle;
+    rts_pkt->data_sz = data_sz;
+    rts_pkt->addr = (uint64_t) (uintptr_t) MPIR_get_contig_ptr(buf, dt_true_lb);
+
+    MPIDI_Comm_get_vc_set_active(comm, rank, &vc);
+    mpi_errno = MPIDI_CH3_iStartMsg(vc, rts_pkt, sizeof(*rts_pkt), &rts_sreq);
+    if (mpi_errno != MPI_SUCCESS) {
+        MPIR_Request_free(sreq);
+        *sreq_p = NULL;
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**ch3|rtspkt");
+    }
+    if (rts_sreq != NULL)
+        MPIR_Request_free(rts_sreq);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A receive was posted that matches a message whose RTS had arrived before. */
+int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
+{
+    MPI_Aint dt_true_lb;
+    MPIR_Datatype *dt_ptr;
+    intptr_t user_sz;
+    int dt_contig;
+
+    if (rreq->ch.rts_addr == 0)
+        return MPIDI_CH3_RecvRndv(vc, rreq);
+
+    rreq->ch.vc = vc;
+    rreq->ch.left = rreq->dev.recv_data_sz;
+    rreq->ch.tmp = NULL;
+    MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, dt_contig, user_sz, dt_ptr, dt_true_lb);
+    if (rreq->dev.recv_data_sz > user_sz) {
+        rreq->status.MPI_ERROR =
+            MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE,
+                                 "**truncate", "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
+                                 rreq->status.MPI_TAG, rreq->dev.recv_data_sz, user_sz);
+        MPIR_STATUS_SET_COUNT(rreq->status, user_sz);
+        rreq->ch.left = user_sz;
+    }
+    rreq->dev.msg_offset = 0;
+
+    if (gets >= MPIDI_PTL_MAX_GETS) {
+        rreq->next = NULL;
+        if (wait_tail != NULL)
+            wait_tail->next = rreq;
+        else
+            wait_head = rreq;
+        wait_tail = rreq;
+        return MPI_SUCCESS;
+    }
+    gets++;
+    return start_get(rreq);
+}
+
+/* All data are here, or never will be: tell the sender, complete the receive, start the next one that waits. */
+static int finish(MPIR_Request * rreq)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
+    MPIR_Request *sreq;
+
+    gets--;
+    MPL_free(rreq->ch.tmp);
+    rreq->ch.tmp = NULL;
+    MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
+    done_pkt->sender_req_id = rreq->dev.sender_req_id;
+    mpi_errno = MPIDI_CH3_iStartMsg(rreq->ch.vc, done_pkt, sizeof(*done_pkt), &sreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (sreq != NULL)
+        MPIR_Request_free(sreq);
+    mpi_errno = MPID_Request_complete(rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void set_error(MPIR_Request * rreq, const char *call, int rc)
+{
+    rreq->status.MPI_ERROR = MPIDI_PTL_Error(__func__, __LINE__, call, rc);
+}
+
+/* Ask for the data, or for the next piece of them. */
+static int start_get(MPIR_Request * rreq)
+{
+    ptl_process_id_t id = { rreq->ch.vc->ch.nid, rreq->ch.vc->ch.pid };
+    ptl_md_t md = {
+        .threshold = PTL_MD_THRESH_INF,
+        .options = PTL_MD_EVENT_START_DISABLE,
+        .user_ptr = rreq,
+        .eq_handle = MPIDI_PTL.eq,
+    };
+    MPI_Aint dt_true_lb;
+    MPIR_Datatype *dt_ptr;
+    intptr_t user_sz;
+    int dt_contig, rc;
+
+    if (rreq->ch.left == 0)
+        return finish(rreq);
+    MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, dt_contig, user_sz, dt_ptr, dt_true_lb);
+    if (dt_contig) {
+        md.start = MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb);
+        md.length = rreq->ch.left;
+    } else {
+        if (rreq->ch.tmp == NULL)
+            rreq->ch.tmp = MPL_malloc(MPL_MIN(rreq->ch.left, MPIDI_PTL_PIECE), MPL_MEM_BUFFER);
+        if (rreq->ch.tmp == NULL) {
+            set_error(rreq, "malloc", PTL_NO_SPACE);
+            return finish(rreq);
+        }
+        md.start = rreq->ch.tmp;
+        md.length = MPL_MIN(rreq->ch.left, MPIDI_PTL_PIECE);
+    }
+
+    rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &rreq->ch.md);
+    if (rc != PTL_OK) {
+        set_error(rreq, "PtlMDBind", rc);
+        return finish(rreq);
+    }
+    rc = PtlGetRegion(rreq->ch.md, 0, md.length, id, MPIDI_PTL_PT_MEM, 0, 0, rreq->ch.rts_addr);
+    if (rc != PTL_OK) {
+        PtlMDUnlink(rreq->ch.md);
+        set_error(rreq, "PtlGetRegion", rc);
+        return finish(rreq);
+    }
+    return MPI_SUCCESS;
+}
+
+/* REPLY_END */
+int MPIDI_PTL_Get_done(const ptl_event_t * ev)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = ev->md.user_ptr;
+    MPI_Aint unpacked;
+
+    PtlMDUnlink(rreq->ch.md);
+    if (ev->ni_fail_type != PTL_NI_OK || ev->mlength == 0) {
+        MPIR_ERR_SET1(rreq->status.MPI_ERROR, MPI_ERR_OTHER, "**intern", "**intern %s",
+                      ev->ni_fail_type == PTL_NI_DIED_NP ? "the sender died while its message was being fetched" :
+                      "the sender's buffer could not be read");
+        rreq->ch.left = 0;
+    } else {
+        rreq->ch.left -= ev->mlength;
+        rreq->ch.rts_addr += ev->mlength;
+        if (rreq->ch.tmp != NULL) {
+            MPIR_Typerep_unpack(rreq->ch.tmp, ev->mlength, rreq->dev.user_buf, rreq->dev.user_count,
+                                rreq->dev.datatype, rreq->dev.msg_offset, &unpacked);
+            rreq->dev.msg_offset += unpacked;
+            if (unpacked != (MPI_Aint) ev->mlength) {
+                MPIR_ERR_SET(rreq->status.MPI_ERROR, MPI_ERR_TYPE, "**dtypemismatch");
+                MPIR_STATUS_SET_COUNT(rreq->status, rreq->dev.msg_offset);
+                rreq->ch.left = 0;
+            }
+        }
+    }
+    mpi_errno = start_get(rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    while (gets < MPIDI_PTL_MAX_GETS && (rreq = wait_head) != NULL) {
+        wait_head = rreq->next;
+        if (wait_head == NULL)
+            wait_tail = NULL;
+        gets++;
+        mpi_errno = start_get(rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PTL_PktHandler_Rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
+                             intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS, found;
+    MPIDI_PTL_pkt_rts_t *rts_pkt = &pkt->ptl_rts;
+    MPIR_Request *rreq;
+
+    *buflen = 0;
+    *rreqp = NULL;
+    rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&rts_pkt->match, &found);
+    MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
+                         MPIDI_CH3U_Recvq_count_unexp());
+    if (!found && MPIR_cc_get(rreq->cc) == 0)
+        goto fn_exit;           /* the communicator was revoked */
+
+    rreq->status.MPI_SOURCE = rts_pkt->match.parts.rank;
+    rreq->status.MPI_TAG = rts_pkt->match.parts.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, rts_pkt->data_sz);
+    rreq->dev.sender_req_id = rts_pkt->sender_req_id;
+    rreq->dev.recv_data_sz = rts_pkt->data_sz;
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
+    rreq->ch.rts_addr = rts_pkt->addr;
+    if (found) {
+        mpi_errno = MPIDI_PTL_RndvRecv(vc, rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        MPIDI_CH3_Progress_signal_completion(); /* a probe may be waiting for it */
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PTL_PktHandler_Done(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * pkt,
+                              void *data ATTRIBUTE((unused)), intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    MPIR_Request *sreq;
+
+    *buflen = 0;
+    *rreqp = NULL;
+    MPIR_Request_get_ptr(pkt->ptl_done.sender_req_id, sreq);
+    return MPID_Request_complete(sreq);
+}
