@@ -54,6 +54,33 @@ int MPIDI_PTL_Progress_init(void)
     goto fn_exit;
 }
 
+/*
+ * MPIDI_CH3_ReqHandler_UnpackSRBufReloadIOV, but right when the last byte that the user has room for was unpacked and
+ * the message goes on (truncation): CH3's own leaves msg_offset where it was, takes the excess for the same data once
+ * more, and then waits for bytes that nobody sends.
+ */
+static int unpack_and_reload(MPIR_Request * rreq, int *complete)
+{
+    int mpi_errno = MPI_SUCCESS;
+    intptr_t offset = rreq->dev.msg_offset;
+    int last = offset + rreq->dev.tmpbuf_sz >= rreq->dev.msgsize;
+
+    mpi_errno = MPIDI_CH3U_Request_unpack_srbuf(rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (last && rreq->dev.msg_offset == offset) {
+        rreq->dev.msg_offset = rreq->dev.msgsize;
+        rreq->dev.tmpbuf_off = 0;
+    }
+    mpi_errno = MPIDI_CH3U_Request_load_recv_iov(rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    *complete = FALSE;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Bytes for a message whose packet was handled before. */
 static int handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len)
 {
@@ -79,6 +106,8 @@ static int handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t l
         if (rreq->dev.OnDataAvail == NULL) {
             complete = TRUE;
             mpi_errno = MPID_Request_complete(rreq);
+        } else if (rreq->dev.OnDataAvail == MPIDI_CH3_ReqHandler_UnpackSRBufReloadIOV) {
+            mpi_errno = unpack_and_reload(rreq, &complete);
         } else {
             mpi_errno = rreq->dev.OnDataAvail(vc, rreq, &complete);
         }
