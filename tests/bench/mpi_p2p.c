@@ -67,14 +67,16 @@ static double latency(size_t n, int iters)
 	return bench_median(rep, 5);
 }
 
+#define FRESH_MAX	1000
+
 /*
  * Rank 0 times from before its send to behind its receive; rank 1 the part of that in which it read and wrote. Both
- * read the same clock, so the difference is what the two transfers took. @touch: the same with rank 0's own reading
- * and writing and rank 1's in it.
+ * read the same clock, so the difference is what the two transfers of that iteration took; the median of these is
+ * returned. @touch: the same with rank 0's own reading and writing and rank 1's in it.
  */
 static double fresh(size_t n, int iters, double *touch)
 {
-	double transfer = 0, all = 0, theirs = 0;
+	static double part[FRESH_MAX], theirs[FRESH_MAX], all[FRESH_MAX];
 	uint64_t sum = 0;
 
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -88,10 +90,8 @@ static double fresh(size_t n, int iters, double *touch)
 			recv_from(rbuf, n);
 			t2 = bench_now_ns();
 			sum += bench_sum(rbuf, n);
-			if (i >= 0) {
-				transfer += t2 - t1;
-				all += bench_now_ns() - t0;
-			}
+			if (i >= 0)
+				all[i] = (bench_now_ns() - t0) / 2;
 		} else {
 			recv_from(rbuf, n);
 			t1 = bench_now_ns();
@@ -99,17 +99,19 @@ static double fresh(size_t n, int iters, double *touch)
 			bench_fill(sbuf, n, (unsigned)i);
 			t2 = bench_now_ns();
 			send_to(sbuf, n);
-			if (i >= 0)
-				transfer += t2 - t1;
 		}
+		if (i >= 0)
+			part[i] = t2 - t1;
 	}
 	__asm__ volatile("" : : "r"(sum));
 	if (rank == 0) {
-		recv_from(&theirs, sizeof(theirs));
-		*touch = all / iters / 2;
-		return (transfer - theirs) / iters / 2;
+		recv_from(theirs, sizeof(*theirs) * (size_t)iters);
+		for (int i = 0; i < iters; i++)
+			part[i] = (part[i] - theirs[i]) / 2;
+		*touch = bench_median(all, iters);
+		return bench_median(part, iters);
 	}
-	send_to(&transfer, sizeof(transfer));
+	send_to(part, sizeof(*part) * (size_t)iters);
 	return 0;
 }
 
@@ -186,7 +188,7 @@ static void all_fresh(int quick)
 	for (size_t n = 64u << 10; n <= MAX; n *= 4) {
 		for (int o = 0; o < (quick ? 2 : 3); o++) {
 			size_t len = n + (size_t)odd[o];
-			double touch = 0, v = fresh(len, repeats(len, quick ? 32 : 128, 8, 1000), &touch);
+			double touch = 0, v = fresh(len, repeats(len, quick ? 32 : 128, 8, FRESH_MAX), &touch);
 
 			if (rank)
 				continue;

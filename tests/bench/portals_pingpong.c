@@ -168,44 +168,46 @@ static double pingpong(enum how how, size_t n, int iters)
 	return bench_median(rep, REPS);
 }
 
-/* As `fresh` of mpi_p2p: rank 1's own time is subtracted, both read one clock. */
+#define FRESH_MAX	1000
+
+/* As `fresh` of mpi_p2p: rank 1's own time of each iteration is subtracted, both read one clock. */
 static double fresh(size_t n, int iters)
 {
-	double transfer = 0;
+	static double part[FRESH_MAX], theirs[FRESH_MAX];
 	uint64_t sum = 0;
 
 	barrier();
 	for (int i = -1; i < iters; i++) {
-		double t1;
+		double t1, t2;
 
 		if (rank == 0) {
 			bench_fill(sbuf, n, (unsigned)i);
 			t1 = bench_now_ns();
 			put(n, PT_EVENTS);
 			await_wait(eq_put);
-			if (i >= 0)
-				transfer += bench_now_ns() - t1;
+			t2 = bench_now_ns();
 			sum += bench_sum(rbuf, n);
 		} else {
 			await_wait(eq_put);
 			t1 = bench_now_ns();
 			sum += bench_sum(rbuf, n);
 			bench_fill(sbuf, n, (unsigned)i);
-			if (i >= 0)
-				transfer += bench_now_ns() - t1;
+			t2 = bench_now_ns();
 			put(n, PT_EVENTS);
 		}
+		if (i >= 0)
+			part[i] = t2 - t1;
 	}
 	__asm__ volatile("" : : "r"(sum));
 	if (rank == 0) {
-		double theirs;
-
 		await_wait(eq_put);
-		memcpy(&theirs, rbuf, sizeof(theirs));
-		return (transfer - theirs) / iters / 2;
+		memcpy(theirs, rbuf, sizeof(*theirs) * (size_t)iters);
+		for (int i = 0; i < iters; i++)
+			part[i] = (part[i] - theirs[i]) / 2;
+		return bench_median(part, iters);
 	}
-	memcpy(sbuf, &transfer, sizeof(transfer));
-	put(sizeof(transfer), PT_EVENTS);
+	memcpy(sbuf, part, sizeof(*part) * (size_t)iters);
+	put(sizeof(*part) * (size_t)iters, PT_EVENTS);
 	return 0;
 }
 
@@ -377,7 +379,7 @@ int main(int argc, char **argv)
 				barrier();
 				h0 = bench_handover((int)rank);
 			}
-			v = pingpong(how, n, repeats(n, quick ? 8 : 32, 8, quick ? 10000 : 30000));
+			v = pingpong(how, n, repeats(n, quick ? 8 : 32, 8, quick ? 5000 : 30000));
 			if (n == 8)
 				h1 = bench_handover((int)rank);
 			if (rank == 0)
@@ -391,7 +393,7 @@ int main(int argc, char **argv)
 
 				if (n + (size_t)odd > MAX)
 					continue;
-				v = fresh(n + (size_t)odd, repeats(n, quick ? 16 : 64, 8, 1000));
+				v = fresh(n + (size_t)odd, repeats(n, quick ? 16 : 64, 8, FRESH_MAX));
 				if (rank == 0)
 					bench_record("put_fresh", n + (size_t)odd, v, "ns", -1, -1);
 			}

@@ -11,8 +11,8 @@
 #include <smartmap.h>
 #include <sys/wait.h>
 
-#define ITERS	100000
-#define REPS	7
+#define ITERS	20000
+#define REPS	5
 #define MAX	(4u << 20)
 #define ROOT	16		/* smartmap_publish key of an application */
 

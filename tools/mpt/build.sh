@@ -109,56 +109,16 @@ cmd_clean()
 	say "kept: downloads and caches in $(short "$DEPS") and $(short "$BUILD/cache") (clean --all removes them too)"
 }
 
-# run: aprun with one rank per core, unless the user says otherwise. Ranks beyond the cores are not bound.
+# run: aprun, which binds one rank per core where the cores suffice, and says so with -v
 cmd_run()
 {
-	local v= n= args=() bind= a p
-
-	take_run_options "$@"
+	while :; do
+		case ${1:-} in
+		--yes|-y|--no-install) shift ;;
+		'') die "run: no program; ./mpt run -n 4 ./prog" ;;
+		*) break ;;
+		esac
+	done
 	need_built aprun
-	set -- "${REST[@]+"${REST[@]}"}"
-	while [ $# -gt 0 ]; do
-		a=$1
-		case $a in
-		-v|--verbose) v=1 ;;
-		-n) n=${2:-}; args+=("$a" "$n"); shift ;;
-		-n[0-9]*) n=${a#-n}; args+=(-n "$n") ;;
-		-cc|--cpu-binding) bind=user; args+=("$a" "${2:-}"); shift ;;
-		-[NSdejmrLFb]) args+=("$a" "${2:-}"); shift ;;
-		--) shift; break ;;
-		-*) args+=("$a") ;;
-		*) break ;;
-		esac
-		shift
-	done
-	[ $# -gt 0 ] || die "run: no program; ./mpt run -n 4 ./prog"
-	[ -n "$n" ] || { n=1; args+=(-n 1); }
-	case $n in *[!0-9]*|'') die "run: -n wants a number, not '$n'" ;; esac
-	p=$(bench_cpus)
-	a=${p//[^,]/}
-	if [ -z "$bind" ]; then
-		if [ "$n" -le $((${#a} + 1)) ]; then
-			args+=(-cc cpu)
-			[ -n "$v" ] && note "mpt: $n ranks, one per core (of cores $p)"
-		else
-			args+=(-cc none)
-			[ -n "$v" ] && note "mpt: $n ranks on $((${#a} + 1)) cores: not bound; they give up their core while they wait"
-		fi
-	fi
-	[ -n "$v" ] && note "mpt: $BUILD/bin/aprun ${args[*]} $*"
-	exec "$BUILD/bin/aprun" "${args[@]}" "$@"
-}
-
-# As take_options, but stops at the first word that is not an option: it is the program.
-take_run_options()
-{
-	REST=()
-	while [ $# -gt 0 ]; do
-		case $1 in
-		--yes|-y|--no-install) ;;
-		*) break ;;
-		esac
-		shift
-	done
-	REST=("$@")
+	MPT_FRONT="mpt run" exec "$BUILD/bin/aprun" "$@"
 }
