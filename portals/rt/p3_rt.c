@@ -472,6 +472,11 @@ static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 	int nodes, rc = -1;
 	uint64_t h;
 
+	if (__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) && !getenv("PMI_FD")) {
+		snprintf(the_err, sizeof(the_err), "MPI and Portals share one connection to the launcher, and PMI_PORT cannot be "
+			 "shared: start the job without -pmi-port");
+		return -1;
+	}
 	if (p3_pmi_open(&the_pmi, (int)k->init_timeout_s * 1000))
 		return pmi_failed("joining the job");
 	if (job_alloc(j, (uint32_t)the_pmi.size))

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Jobs under the real Hydra: ranks, rank orders, binding, exit status, and the end of the job when something dies.
+for h in "${MPT_HYDRA:-}" "${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpiexec.hydra}" "$(command -v mpiexec.hydra)"; do
+	[ -n "$h" ] && [ -x "$h" ] && break
+	h=
+done
+[ -n "$h" ] || { echo "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)" >&2; exit 77; }
+export MPT_HYDRA=$h
+aprun=$P3_SRC/tools/aprun rank=$P3_BUILD/tests/rt/rank
+n=0 failed=0
+ok() {	# STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' out err >&2; failed=1; fi
+}
+run() { "$aprun" "$@" >out 2>err </dev/null; }
+lines() { grep -c "$1" out; }
+
+run -n 3 "$rank"
+[ $? = 0 ] && [ "$(lines '^rank [012] of 3')" = 3 ] && [ "$(cut -d' ' -f14 out | sort -u | wc -l)" = 1 ]
+ok $? t_ranks_and_one_job_id
+run -n 1 -e T_VAR=a "$rank" : -n 2 -e T_VAR=b "$rank"
+[ $? = 0 ] && grep -q '^rank 0 of 3.*env a' out && [ "$(lines 'env b')" = 2 ]; ok $? t_parts_of_one_job
+echo 3-0 >MPICH_RANK_ORDER
+MPICH_RANK_REORDER_METHOD=3 run -n 4 "$rank"
+[ $? = 0 ] && grep -q '^rank 3 of 4 launch 0' out && grep -q '^rank 0 of 4 launch 3' out; ok $? t_rank_order_file
+printf '0,1\n2,17\n' >other
+MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=other run -n 4 "$rank"
+[ $? != 0 ] && [ "$(grep -c . err)" = 1 ] &&
+	grep -q 'error: other:2: rank 17 is out of range: the job has ranks 0 to 3$' err && [ ! -s out ]
+ok $? t_bad_rank_order_is_one_line
+"$MPT_HYDRA" -launcher fork -hosts A,B -ppn 2 -n 4 "$rank" >out 2>err </dev/null
+[ $? != 0 ] && grep -q 'ranks on 2 (virtual) nodes; ranks of different nodes need a network' err && [ ! -s out ]
+ok $? t_several_nodes_end_with_the_sentence
+run -n 251 "$rank"
+[ $? != 0 ] && [ "$(grep -c error err)" = 1 ] && grep -q 'windows for at most 250' err; ok $? t_more_ranks_than_windows
+cores=$(nproc)
+run -n "$cores" "$rank"
+[ $? = 0 ] && [ "$(lines 'over 0')" = "$cores" ]; ok $? t_a_rank_for_each_core_is_not_oversubscribed
+run -n $((cores + 1)) "$rank"
+[ $? = 0 ] && [ "$(lines 'over 1')" = $((cores + 1)) ]; ok $? t_one_more_is
+first=$(sed -n 's/^Cpus_allowed_list:[ \t]*\([0-9]*\).*/\1/p' /proc/self/status)
+run -n 2 -cc "$first" "$rank"
+[ $? = 0 ] && [ "$(lines 'cores 1 over 1')" = 2 ]; ok $? t_two_ranks_bound_to_one_core_are
+
+run -n 2 "$rank" exit=5 1
+[ $? = 5 ] && grep -q 'rank 1 .*exits with status 5' err; ok $? t_failing_rank_ends_the_job_with_its_status
+run -n 2 "$rank" done=5
+[ $? = 5 ] && ! grep -q error err; ok $? t_status_of_a_rank_that_has_closed
+run -n 3 "$rank" kill 1
+rc=$?
+[ $rc != 0 ] && [ -s err -o "$(lines 'KILLED\|Killed\|signal 9')" != 0 ]; ok $? t_killed_rank_ends_the_job_with_a_message
+
+# ends HOW NAME: a job of sleeping ranks, something happens to aprun; after that no rank lives
+ends() {
+	local p i pids left
+	"$aprun" -n 3 "$rank" sleep >out 2>err </dev/null &
+	p=$!
+	for ((i = 0; i < 100; i++)); do
+		[ "$(lines '^rank')" = 3 ] && break
+		sleep 0.1
+	done
+	pids=$(sed 's/.* pid //' out)
+	kill "-$1" $p
+	wait $p 2>/dev/null
+	for ((i = 0; i < 50; i++)); do
+		left=
+		for q in $pids; do
+			[ -r /proc/$q/stat ] && ! grep -q '^State:[[:space:]]*[ZX]' /proc/$q/status 2>/dev/null && left=1
+		done
+		[ -z "$left" ] && break
+		sleep 0.1
+	done
+	[ "$(wc -w <<<"$pids")" = 3 ] && [ -z "$left" ]
+	ok $? "$2"
+}
+ends KILL t_killed_aprun_leaves_no_rank
+ends TERM t_terminated_aprun_leaves_no_rank
+ends HUP t_hung_up_aprun_leaves_no_rank
+set -m		# a shell without job control starts its background jobs with the interrupt ignored
+ends INT t_interrupted_aprun_leaves_no_rank
+set +m
+run -n 2 "$P3_BUILD/tools/ptl_info" --job
+[ $? = 0 ] && grep -q '^rank 0 local 0' out && grep -q '^rank 1 local 1' out && grep -q '^job ' out; ok $? t_ptl_info_of_a_job
+echo "1..$n"
+exit $failed
