@@ -25,12 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#pragma weak smartmap_init
-#pragma weak smartmap_fini
-#pragma weak smartmap_why
-#pragma weak smartmap_has
-#pragma weak smartmap_barrier
-
 #define LINE_MAX_BYTES	600	/* below the value limit of every PMI-1 launcher (1024) */
 
 static const struct { enum smartmap_feature f; const char *name, *what; } features[] = {
@@ -55,17 +49,14 @@ static void usage(FILE *f)
 
 /* ---- joining ---- */
 
+/* As the on-node NAL does it: with PTL_SMARTMAP=no only the libraries' own state is mapped, nothing of the user's. */
 static int join(const struct p3_rt_job *j, const struct p3_knobs *k)
 {
 	struct smartmap_job s = {
 		.rank = j->local_rank, .size = j->local_size, .name = j->name,
-		.adopt = (uint32_t)k->adopt, .timeout_ms = (int)k->init_timeout_s * 1000,
+		.adopt = k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt, .timeout_ms = (int)k->init_timeout_s * 1000,
 	};
 
-	if (k->smartmap == P3_NO)
-		return -ENOTSUP;
-	if (!smartmap_init)
-		return -ENOSYS;
 	memcpy(s.key, j->key, sizeof(s.key));
 	return smartmap_init(&s);
 }
@@ -75,24 +66,30 @@ static void say(const char *name, int yes, const char *text)
 	printf("  %-11s %-4s %s\n", name, yes ? "yes" : "no", text);
 }
 
+static int has_feature(enum smartmap_feature f, const struct p3_knobs *k)
+{
+	return smartmap_has(f) && (f != SMARTMAP_F_CMA || k->cma != P3_NO);
+}
+
 /* What one rank of a job of several sees. */
 static int report_paths(const struct p3_rt_job *j, const struct p3_knobs *k, int rc)
 {
-	if (k->smartmap == P3_NO) {
-		printf("smartmap: off (PTL_SMARTMAP=no)\n");
-		return 0;
-	}
 	if (rc) {
-		const char *why = smartmap_why ? smartmap_why(SMARTMAP_F_WINDOWS) : "";
+		const char *why = smartmap_why(SMARTMAP_F_WINDOWS);
 
 		printf("smartmap: off: %s (%s)\n", why[0] ? why : "could not be started", strerror(-rc));
 		return 0;
 	}
-	printf("smartmap: on, between %u processes\n", j->local_size);
+	if (k->smartmap == P3_NO)
+		printf("smartmap: off for your memory (PTL_SMARTMAP=no); only the library's own state is mapped\n");
+	else
+		printf("smartmap: on, between %u processes\n", j->local_size);
 	for (size_t i = 0; i < NFEATURES; i++) {
 		const char *why = smartmap_why(features[i].f);
-		int has = smartmap_has(features[i].f);
+		int has = has_feature(features[i].f, k);
 
+		if (features[i].f == SMARTMAP_F_CMA && k->cma == P3_NO)
+			why = "PTL_CMA=no";
 		say(features[i].name, has, has || !why[0] ? features[i].what : why);
 	}
 	return 0;
@@ -132,7 +129,7 @@ static void swap_chars(char *s, char from, char to)
 
 static void rank_line(char *s, size_t len, const struct p3_rt_job *j, const struct p3_knobs *k, int rc)
 {
-	int on = k->smartmap != P3_NO && !rc, cores = p3_rt_cores();
+	int on = !rc, cores = p3_rt_cores();
 	char cpus[200];
 	size_t n;
 
@@ -143,7 +140,7 @@ static void rank_line(char *s, size_t len, const struct p3_rt_job *j, const stru
 	for (size_t i = 1; i < NFEATURES && n < len; i++)
 		if (features[i].f <= SMARTMAP_F_CMA)
 			n += (size_t)snprintf(s + n, len - n, ", %s %s", features[i].name,
-					      on && smartmap_has(features[i].f) ? "yes" : "no");
+					      on && has_feature(features[i].f, k) ? "yes" : "no");
 }
 
 /* Rank 0 prints all lines in order; without a launcher that passes texts on, each rank prints its own. */

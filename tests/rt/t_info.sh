@@ -14,7 +14,9 @@ cmp -s have want
 ok $? t_manual_page_has_the_settings
 cmp -s have want || { diff have want; echo "(make knobs-man writes the page)"; } | sed 's/^/# /' >&2
 "$info" >out 2>&1 && grep -q '^smartmap: ' out; ok $? t_paths
-PTL_SMARTMAP=no "$info" >out 2>&1 && grep -q '^smartmap: off (PTL_SMARTMAP=no)' out; ok $? t_paths_when_off
+PTL_SMARTMAP=no "$info" >out 2>&1 && grep -q '^smartmap: off for your memory (PTL_SMARTMAP=no)' out &&
+	grep -q '^  data  *no ' out; ok $? t_paths_when_off
+PTL_CMA=no "$info" >out 2>&1 && grep -q '^  cma  *no   PTL_CMA=no' out; ok $? t_path_that_a_setting_switches_off
 PTL_SPIN=9 "$info" -c >out 2>&1 && grep -q '^PTL_SPIN=9  (default 2000, from: environment)' out; ok $? t_settings
 PTL_SPIN=x "$info" >out 2>&1; [ $? = 1 ] && grep -q 'PTL_SPIN=x: must be' out; ok $? t_bad_setting
 PTL_SPIN=x "$info" -c >out 2>&1; [ $? = 1 ] && grep -q '^PTL_SPIN=x  (BAD' out; ok $? t_bad_setting_in_the_table
