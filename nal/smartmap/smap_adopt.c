@@ -294,6 +294,8 @@ static int adopt_one(int fd, const struct cand *c)
 	}
 	raw_madvise(c->lo, c->hi - c->lo, MADV_DONTFORK);
 	smap_range_add(c->lo, c->hi, c->kind, PROT_READ | PROT_WRITE);
+	if (c->file)
+		return 0;	/* not all of it was resident before: what is used comes back by faults */
 	if (smap_huge_ok())
 		each_data(fd, c->lo, c->hi, collapse_data, 0);
 	each_data(fd, c->lo, c->hi, populate_data, 0);
@@ -323,8 +325,6 @@ static void adopt_cands(int fd)
 
 static int read_back(int fd, uintptr_t lo, uintptr_t hi, uintptr_t to)
 {
-	uintptr_t from = lo;
-
 	while (lo < hi) {
 		ssize_t n = pread(fd, (void *)(to + (lo & smap.mask)), hi - lo, (off_t)(lo & smap.mask));
 
@@ -334,7 +334,6 @@ static int read_back(int fd, uintptr_t lo, uintptr_t hi, uintptr_t to)
 			return -EIO;
 		lo += (uintptr_t)n;
 	}
-	(void)from;
 	return 0;
 }
 

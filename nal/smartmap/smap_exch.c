@@ -243,6 +243,7 @@ static int up_wait(struct smap_exch *x, enum msg_type want, enum msg_type also, 
 		if (!left_ms(x)) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "not all ranks of the job came in time (local rank %u waited)",
 				     x->job->rank);
+			tell_abort(x->up, -ETIMEDOUT);
 			return -ETIMEDOUT;
 		}
 		poll(&p, 1, left_ms(x));
@@ -319,7 +320,10 @@ static int up_meet(struct smap_exch *x, int *bits)
 		return -EPERM;
 	}
 	nonce0 = m.nonce;
+	x->deadline += 500000000;	/* rank 0 knows better who is missing: let it speak first */
 	msg_init(&m, M_HELLO);
+	if (*bits < SMAP_BITS_MIN)	/* no windows here: the others must hear why */
+		snprintf(m.text, sizeof(m.text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 	m.rank = x->job->rank;
 	m.size = x->job->size;
 	m.bits = (uint32_t)*bits;
@@ -518,8 +522,11 @@ static int hello(struct smap_exch *x, struct smap_conn *c, const struct msg *m, 
 	}
 	c->rank = (int)m->rank;
 	c->their_nonce = m->nonce;
-	if ((int)m->bits < *bits)
+	if (m->bits < (uint32_t)*bits) {
 		*bits = (int)m->bits;
+		if (*bits < SMAP_BITS_MIN)
+			snprintf(x->text, sizeof(x->text), "%s", m->text);
+	}
 	return 1;
 }
 
@@ -533,6 +540,7 @@ static int all_meet(struct smap_exch *x, int *bits)
 
 	if (ret)
 		return ret;
+	snprintf(x->text, sizeof(x->text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 	while (here < x->job->size) {
 		struct msg m;
 		int fd, r;
@@ -626,6 +634,10 @@ static int all_meet(struct smap_exch *x, int *bits)
 	x->listener = -1;
 	for (i = 0; i < npend; i++)
 		close(pend[i].fd);
+	if (!ret && *bits < SMAP_BITS_MIN) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "%s", x->text);
+		return fail_all(x, -ENOSYS);
+	}
 	for (i = 1; i < x->job->size && !ret; i++) {
 		struct smap_conn *c = &x->conn[i];
 		struct msg m;

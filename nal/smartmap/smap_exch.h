@@ -15,6 +15,7 @@ struct smap_exch {
 	struct smap_conn *conn;			/* rank 0: [size], by rank */
 	uint64_t pid_ns;
 	int strangers;
+	char text[256];				/* why some rank has no windows */
 };
 
 /* Facts that each gives with its file. */
