@@ -530,6 +530,24 @@ static int hello(struct smap_exch *x, struct smap_conn *c, const struct msg *m, 
 	return 1;
 }
 
+/* Who goes when there is no more room: one of the process that has most connections open. A rank has one. */
+static uint32_t crowd(const struct smap_conn *p, uint32_t n)
+{
+	uint32_t i, k, most = 0, who = 0;
+
+	for (i = 0; i < n; i++) {
+		uint32_t same_pid = 0;
+
+		for (k = 0; k < n; k++)
+			same_pid += p[k].pid == p[i].pid;
+		if (same_pid > most) {
+			most = same_pid;
+			who = i;
+		}
+	}
+	return who;
+}
+
 static int all_meet(struct smap_exch *x, int *bits)
 {
 	enum { PENDING = SMARTMAP_MAX_PEERS + 62 };	/* more than can be ours: strangers cannot fill it for long */
@@ -553,9 +571,10 @@ static int all_meet(struct smap_exch *x, int *bits)
 				close(fd);
 				continue;
 			}
-			if (npend == PENDING) {			/* the one that has waited longest goes */
-				close(pend[0].fd);
-				memmove(pend, pend + 1, --npend * sizeof(*pend));
+			if (npend == PENDING) {
+				i = crowd(pend, npend);
+				close(pend[i].fd);
+				pend[i] = pend[--npend];
 			}
 			msg_init(&m, M_CHALLENGE);
 			m.nonce = c.nonce;

@@ -17,11 +17,11 @@ tests_smartmap_t_smap_adopt_nopie_CPPFLAGS = $(T_CPPFLAGS)
 tests_smartmap_t_smap_adopt_nopie_CFLAGS = $(AM_CFLAGS) -fno-pie
 tests_smartmap_t_smap_adopt_nopie_LDFLAGS = $(AM_LDFLAGS) -no-pie
 tests_smartmap_t_smap_adopt_nopie_LDADD = nal/smartmap/libsmartmap.la
-P3_TESTS += smartmap/adopt:tests/smartmap/t_smap_adopt:limit=180:nosan \
-	smartmap/adopt-nopie:tests/smartmap/t_smap_adopt_nopie:limit=180:nosan
+P3_TESTS += smartmap/adopt:tests/smartmap/t_smap_adopt:limit=180,nosan \
+	smartmap/adopt-nopie:tests/smartmap/t_smap_adopt_nopie:limit=180,nosan
 
 check_PROGRAMS += tests/smartmap/t_smap_start
 tests_smartmap_t_smap_start_SOURCES = tests/smartmap/t_smap_start.c tests/smartmap/launch.h
 tests_smartmap_t_smap_start_CPPFLAGS = $(T_CPPFLAGS)
 tests_smartmap_t_smap_start_LDADD = nal/smartmap/libsmartmap.la
-P3_TESTS += smartmap/start:tests/smartmap/t_smap_start:limit=240:nosan
+P3_TESTS += smartmap/start:tests/smartmap/t_smap_start:limit=240,nosan
