@@ -33,6 +33,7 @@ include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
 include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk
+include $(top_srcdir)/tests/smartmap/heap.mk
 
 check-programs: $(check_PROGRAMS) tests/list
 tests/list: Makefile

@@ -76,6 +76,56 @@ static size_t mi_usable(void *p)
 }
 
 /*
+ * More than this at once no kernel in its usual mode would promise (memory and swap). The arena and mimalloc's own
+ * maps are MAP_NORESERVE, so the question must be asked here: programs count on NULL for absurd sizes.
+ */
+static size_t most = SIZE_MAX;
+
+static void *refuse(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *arena_malloc(size_t n)
+{
+	if (__builtin_expect(n > most, 0))
+		return refuse();
+	return mi_malloc(n);
+}
+
+static void *arena_memalign(size_t a, size_t n)
+{
+	return n > most ? refuse() : mi_memalign(a, n);
+}
+
+static void *arena_aligned_alloc(size_t a, size_t n)
+{
+	return n > most ? refuse() : mi_aligned_alloc(a, n);
+}
+
+static int arena_posix_memalign(void **p, size_t a, size_t n)
+{
+	return n > most ? ENOMEM : mi_posix_memalign(p, a, n);
+}
+
+static size_t most_at_once(void)
+{
+	struct sysinfo si;
+	char c = '0';
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (read(fd, &c, 1) != 1)
+			c = '0';
+		close(fd);
+	}
+	if (c == '1' || sysinfo(&si))
+		return SIZE_MAX;
+	return (si.totalram + si.totalswap) * (size_t)si.mem_unit;
+}
+
+/*
  * Large blocks. mimalloc clears them by writing (memory becomes resident that the program may never touch), keeps
  * them resident when they are freed (and takes the next from elsewhere in the arena, so the process grows), and
  * copies to grow them. glibc maps, unmaps and moves pages; these functions give the same result on the arena.
@@ -110,7 +160,7 @@ static void *arena_calloc(size_t n, size_t s)
 
 	if (__builtin_mul_overflow(n, s, &len) || len < LARGE)
 		return mi_calloc(n, s);
-	p = mi_malloc(len);
+	p = arena_malloc(len);
 	if (!p)
 		return NULL;
 	if (pages_drop(p, len, &lo, &hi))
@@ -145,6 +195,8 @@ static void *arena_realloc(void *p, size_t n)
 	size_t len = huge_size(p);
 	void *q;
 
+	if (n > most)
+		return refuse();
 	if (!len || !n)
 		return mi_realloc(p, n);
 	if (n <= len && n >= len / 2)
@@ -163,16 +215,15 @@ static void *arena_reallocarray(void *p, size_t n, size_t s)
 {
 	size_t len;
 
-	if (__builtin_mul_overflow(n, s, &len)) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (__builtin_mul_overflow(n, s, &len))
+		return refuse();
 	return arena_realloc(p, len);
 }
 
 static const struct heap_ops heap_mimalloc = {
-	.malloc = mi_malloc, .calloc = arena_calloc, .realloc = arena_realloc, .free = arena_free, .memalign = mi_memalign,
-	.aligned_alloc = mi_aligned_alloc, .posix_memalign = mi_posix_memalign, .valloc = mi_valloc,
+	.malloc = arena_malloc, .calloc = arena_calloc, .realloc = arena_realloc, .free = arena_free,
+	.memalign = arena_memalign, .aligned_alloc = arena_aligned_alloc, .posix_memalign = arena_posix_memalign,
+	.valloc = mi_valloc,
 	.pvalloc = mi_pvalloc, .reallocarray = arena_reallocarray, .usable = mi_usable,
 };
 
@@ -445,6 +496,7 @@ static void heap_setup(void)
 		}
 		goto out;	/* no glibc here: mimalloc on its own memory */
 	}
+	most = most_at_once();
 	mi_option_set(mi_option_allow_decommit, 0);
 	mi_option_set(mi_option_page_reset, 0);
 	if (!mi_manage_os_memory_ex(arena, len, true, false, true, -1, false, &id)) {
