@@ -91,9 +91,22 @@ static void resolve(void)
 		real_Fork = (fork_fn)libc_symbol("_Fork");	/* glibc 2.34 */
 }
 
+/*
+ * Child of a fork that went straight through (nothing was adopted): its memory is its own, but it is in no job all
+ * the same, and the windows of its parent were not inherited.
+ */
+static void atfork_child(void)
+{
+	if (!smap.inits)
+		return;
+	smap_child_reset();
+	forked = 1;
+}
+
 __attribute__((constructor)) static void fork_start(void)
 {
 	resolve();
+	pthread_atfork(NULL, NULL, atfork_child);
 }
 
 SMAP_EXPORT int smartmap_forked(void)
@@ -467,16 +480,8 @@ static int have_block(void)
 	return block != NULL;
 }
 
-/* A fork that went straight through (nothing adopted) leaves a child that is in no job all the same. */
-static void atfork_child(void)
-{
-	if (smap.inits)
-		forked = 1;
-}
-
 int smap_fork_setup(void)
 {
-	static int registered;
 	char *p, *q;
 
 	resolve();
@@ -484,8 +489,6 @@ int smap_fork_setup(void)
 		smap_why_set(SMARTMAP_F_FORK, "libc's fork() was not found");
 		return -ENOSYS;
 	}
-	if (!registered && !pthread_atfork(NULL, NULL, atfork_child))
-		registered = 1;
 	if (smap_forced_off(SMAP_OFF_FORK)) {
 		smap_why_set(SMARTMAP_F_FORK, "forced off by SMARTMAP_FORCE_OFF");
 		return -ENOSYS;
@@ -572,7 +575,7 @@ SMAP_EXPORT pid_t _Fork(void)
 	if (smap.nranges && have_block())
 		return fork_adopted(real_Fork);
 	r = real_Fork();
-	if (!r && smap.inits)
-		forked = 1;
+	if (!r)
+		atfork_child();		/* libc's _Fork runs no handlers */
 	return r;
 }
