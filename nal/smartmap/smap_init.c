@@ -295,6 +295,10 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 		smap.inits++;
 		return 0;
 	}
+	if (smartmap_forked()) {	/* its rank is its parent's */
+		smap_why_set(SMARTMAP_F_WINDOWS, "this is a forked child of a process of a job: it cannot join one");
+		return -EPERM;
+	}
 	if (!job || !job->size || job->size > SMARTMAP_MAX_PEERS || job->rank >= job->size || !job->name ||
 	    (job->adopt & ~(uint32_t)SMARTMAP_ADOPT_ALL)) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "bad job: rank %u of %u (at most %d on a node)", job ? job->rank : 0,
