@@ -94,19 +94,45 @@ static void *arena_malloc(size_t n)
 	return mi_malloc(n);
 }
 
+/*
+ * mimalloc 2.0.9 takes a block of a power-of-two size for one that is aligned to its size, which is not so for 256 to
+ * 1024 bytes. One byte more leads it around that.
+ */
+static void *aligned(size_t a, size_t n, void *(*get)(size_t, size_t))
+{
+	void *p;
+
+	if (n > most)
+		return refuse();
+	p = get(a, n);
+	if (__builtin_expect(p && (uintptr_t)p & (a - 1), 0)) {
+		mi_free(p);
+		p = get(a, n + 1);
+	}
+	return p;
+}
+
 static void *arena_memalign(size_t a, size_t n)
 {
-	return n > most ? refuse() : mi_memalign(a, n);
+	return aligned(a, n, mi_memalign);
 }
 
 static void *arena_aligned_alloc(size_t a, size_t n)
 {
-	return n > most ? refuse() : mi_aligned_alloc(a, n);
+	return aligned(a, n, mi_memalign);	/* glibc's takes any size, too */
 }
 
 static int arena_posix_memalign(void **p, size_t a, size_t n)
 {
-	return n > most ? ENOMEM : mi_posix_memalign(p, a, n);
+	void *q;
+
+	if (a % sizeof(void *) || !a || a & (a - 1))
+		return EINVAL;
+	q = aligned(a, n, mi_memalign);
+	if (!q)
+		return ENOMEM;
+	*p = q;
+	return 0;
 }
 
 static size_t most_at_once(void)

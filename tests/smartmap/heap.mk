@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # The heap, fork, and the process's own view of adopted memory.
 HEAP_LINK = nal/smartmap/libsmartmap.la
-HEAP_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+P3_HEAP_FLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 HEAP_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/smartmap
 check_PROGRAMS += tests/smartmap/t_fork tests/smartmap/t_harm
 check_LTLIBRARIES = tests/smartmap/plug.la
@@ -10,17 +10,17 @@ tests_smartmap_plug_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_smartmap_plug_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_smartmap_t_fork_SOURCES = tests/smartmap/t_fork.c tests/smartmap/job.h
 tests_smartmap_t_fork_CPPFLAGS = $(HEAP_CPPFLAGS)
-tests_smartmap_t_fork_LDFLAGS = $(HEAP_LDFLAGS)
+tests_smartmap_t_fork_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_fork_LDADD = $(HEAP_LINK)
 tests_smartmap_t_harm_SOURCES = tests/smartmap/t_harm.c
 tests_smartmap_t_harm_CPPFLAGS = $(HEAP_CPPFLAGS)
-tests_smartmap_t_harm_LDFLAGS = $(HEAP_LDFLAGS)
+tests_smartmap_t_harm_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_harm_LDADD = $(HEAP_LINK)
 tests_smartmap_t_harm_DEPENDENCIES = nal/smartmap/libsmartmap.la tests/smartmap/plug.la
 bench_programs += tests/bench/harm
 tests_bench_harm_SOURCES = tests/bench/harm.c
 tests_bench_harm_CPPFLAGS = $(T_CPPFLAGS)
-tests_bench_harm_LDFLAGS = $(HEAP_LDFLAGS)
+tests_bench_harm_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_bench_harm_LDADD = $(HEAP_LINK)
 EXTRA_DIST += tests/smartmap/t_heap_alone.sh
 P3_TESTS += smartmap/fork:tests/smartmap/t_fork:ranks=2,nosan smartmap/fork3:tests/smartmap/t_fork:ranks=3,nosan \
@@ -31,15 +31,15 @@ if !SANITIZERS
 check_PROGRAMS += tests/smartmap/t_heap tests/smartmap/t_fork_heap tests/smartmap/t_harm_heap
 tests_smartmap_t_heap_SOURCES = tests/smartmap/t_heap.c
 tests_smartmap_t_heap_CPPFLAGS = $(HEAP_CPPFLAGS)
-tests_smartmap_t_heap_LDFLAGS = $(HEAP_LDFLAGS)
+tests_smartmap_t_heap_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_heap_LDADD = $(HEAP_LINK) nal/smartmap/libsmartmap-malloc.la
 tests_smartmap_t_fork_heap_SOURCES = tests/smartmap/t_fork.c
 tests_smartmap_t_fork_heap_CPPFLAGS = $(HEAP_CPPFLAGS)
-tests_smartmap_t_fork_heap_LDFLAGS = $(HEAP_LDFLAGS)
+tests_smartmap_t_fork_heap_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_fork_heap_LDADD = $(HEAP_LINK) nal/smartmap/libsmartmap-malloc.la
 tests_smartmap_t_harm_heap_SOURCES = tests/smartmap/t_harm.c
 tests_smartmap_t_harm_heap_CPPFLAGS = $(HEAP_CPPFLAGS)
-tests_smartmap_t_harm_heap_LDFLAGS = $(HEAP_LDFLAGS)
+tests_smartmap_t_harm_heap_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_harm_heap_LDADD = $(HEAP_LINK) nal/smartmap/libsmartmap-malloc.la
 tests_smartmap_t_harm_heap_DEPENDENCIES = nal/smartmap/libsmartmap.la nal/smartmap/libsmartmap-malloc.la \
 	tests/smartmap/plug.la

@@ -55,6 +55,15 @@ static void make_all(void)
 
 static void t_blocks_are_aligned(void)
 {
+	void *p;
+
+	for (size_t a = 16; a <= 1u << 16; a *= 2)
+		for (size_t n = a / 2; n <= 4 * a; n += a / 2) {	/* all kept until the end */
+			CHECK(!((uintptr_t)memalign(a, n) & (a - 1)));
+			CHECK(!((uintptr_t)aligned_alloc(a, n) & (a - 1)));
+			CHECK(!posix_memalign(&p, a, n) && !((uintptr_t)p & (a - 1)));
+		}
+	CHECK(posix_memalign(&p, 24, 100) == EINVAL && posix_memalign(&p, 4, 100) == EINVAL);
 	CHECK(!((uintptr_t)block[MEMALIGN] & 4095));
 	CHECK(!((uintptr_t)block[ALIGNED] & 255));
 	CHECK(!((uintptr_t)block[POSIX] & 0xffff));
