@@ -3,6 +3,7 @@ portals_rt_only_sources = \
 	portals/rt/p3_rt.h portals/rt/p3_rt.c \
 	portals/rt/p3_pmi.h portals/rt/p3_pmi.c \
 	portals/rt/p3_env.h portals/rt/p3_env.c \
+	portals/rt/p3_cpus.h portals/rt/p3_cpus.c \
 	portals/rt/p3_map.h portals/rt/p3_map.c \
 	portals/rt/p3_order.h portals/rt/p3_order.c \
 	portals/rt/p3_knobs.h portals/rt/p3_knobs.c \

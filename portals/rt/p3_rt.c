@@ -17,6 +17,7 @@
 #include "config.h"
 
 #include "p3_rt.h"
+#include "p3_cpus.h"
 #include "p3_env.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
@@ -30,17 +31,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#define CPU_WORDS	128			/* 8192 processors */
-#define CPU_BITS	(8 * sizeof(unsigned long))
-
-struct cpus { unsigned long w[CPU_WORDS]; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct p3_rt_job the_job;
@@ -53,63 +48,12 @@ static int node_cores;			/* cores that the ranks of this node may use together *
 
 /* ---- processors ---- */
 
-static int cpus_get(pid_t pid, struct cpus *c)
-{
-	memset(c, 0, sizeof(*c));
-	return sched_getaffinity(pid, sizeof(c->w), (cpu_set_t *)c->w);
-}
-
-static int cpus_count(const struct cpus *c)
-{
-	int n = 0;
-
-	for (int i = 0; i < CPU_WORDS; i++)
-		n += __builtin_popcountl(c->w[i]);
-	return n;
-}
-
-static void cpus_or(struct cpus *to, const struct cpus *c)
-{
-	for (int i = 0; i < CPU_WORDS; i++)
-		to->w[i] |= c->w[i];
-}
-
-/* Hexadecimal bytes, processor 0 first, without the zeros at the end. */
-static void cpus_print(const struct cpus *c, char *s, size_t len)
-{
-	size_t last = 0;
-
-	for (size_t b = 0; b < sizeof(c->w); b++)
-		if (c->w[b / sizeof(long)] >> (8 * (b % sizeof(long))) & 0xff)
-			last = b;
-	for (size_t b = 0; b <= last && 2 * b + 3 <= len; b++)
-		snprintf(s + 2 * b, 3, "%02lx", c->w[b / sizeof(long)] >> (8 * (b % sizeof(long))) & 0xff);
-}
-
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int cpus_parse(const char *s, struct cpus *c)
-{
-	memset(c, 0, sizeof(*c));
-	for (size_t b = 0; *s; b++, s += 2) {
-		int hi = hex_digit(s[0]), lo = hi < 0 ? -1 : hex_digit(s[1]);
-
-		if (lo < 0 || b >= sizeof(c->w))
-			return -1;
-		c->w[b / sizeof(long)] |= (unsigned long)(hi * 16 + lo) << (8 * (b % sizeof(long)));
-	}
-	return 0;
-}
-
 int p3_rt_cores(void)
 {
-	struct cpus c;
+	struct p3_cpus c;
 	int n;
 
-	if (cpus_get(0, &c) || (n = cpus_count(&c)) < 1)
+	if (p3_cpus_get(0, &c) || (n = p3_cpus_count(&c)) < 1)
 		return 1;
 	return n;
 }
@@ -239,7 +183,7 @@ static int build_single(struct p3_rt_job *j)
  */
 static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 {
-	struct cpus all, c;
+	struct p3_cpus all, c;
 	uint64_t h, k[2];
 	int n;
 
@@ -266,15 +210,15 @@ static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 	memcpy(j->key, k, sizeof(k));
 
 	/* With real pids the peers can be asked; with others our parent (the shell that started all) must do. */
-	cpus_get(0, &all);
+	p3_cpus_get(0, &all);
 	if (j->pid[j->rank] == (uint32_t)getpid()) {
 		for (uint32_t i = 0; i < j->local_size; i++)
-			if (!cpus_get((pid_t)j->pid[j->local_ranks[i]], &c))
-				cpus_or(&all, &c);
-	} else if (!cpus_get(getppid(), &c)) {
-		cpus_or(&all, &c);
+			if (!p3_cpus_get((pid_t)j->pid[j->local_ranks[i]], &c))
+				p3_cpus_or(&all, &c);
+	} else if (!p3_cpus_get(getppid(), &c)) {
+		p3_cpus_or(&all, &c);
 	}
-	node_cores = cpus_count(&all);
+	node_cores = p3_cpus_count(&all);
 	return 0;
 }
 
@@ -323,7 +267,7 @@ static int get_key(uint8_t key[16])
 	if (p3_pmi_get(&the_pmi, "p3-key", hex, sizeof(hex)) || strlen(hex) != 32)
 		return -1;
 	for (int i = 0; i < 16; i++) {
-		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
+		int hi = p3_hex_digit(hex[2 * i]), lo = p3_hex_digit(hex[2 * i + 1]);
 
 		if (hi < 0 || lo < 0)
 			return -1;
@@ -396,8 +340,8 @@ static int apply_order(struct p3_rt_job *j, const uint32_t *node_of_slot, const 
 /* Launch rank 0 decides for all. A bad file ends the job here. */
 static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *node, uint32_t *order)
 {
-	char name[32], text[2 * sizeof(struct cpus) + 3];
-	struct cpus c;
+	char name[32], text[P3_CPUS_TEXT];
+	struct p3_cpus c;
 
 	if (!j->launch_rank) {
 		if (p3_rt_reorder((int)k->reorder_method, k->reorder_file, node, j->size, order, the_err, sizeof(the_err)))
@@ -409,8 +353,8 @@ static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *
 		if (put_key(j->key) || put_order((int)k->reorder_method, order, j->size))
 			return pmi_failed("publishing the job's key");
 	}
-	if (!cpus_get(0, &c)) {
-		cpus_print(&c, text, sizeof(text));
+	if (!p3_cpus_get(0, &c)) {
+		p3_cpus_print(&c, text, sizeof(text));
 		key_name(name, sizeof(name), "cpu", j->launch_rank);
 		p3_pmi_put(&the_pmi, name, text);	/* absent: that rank is taken to be where we are */
 	}
@@ -430,23 +374,23 @@ static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *
  */
 static void count_cores(const struct p3_rt_job *j)
 {
-	char name[32], text[2 * sizeof(struct cpus) + 3];
-	struct cpus all, c;
+	char name[32], text[P3_CPUS_TEXT];
+	struct p3_cpus all, c;
 	int bound;
 
-	if (cpus_get(0, &all)) {
+	if (p3_cpus_get(0, &all)) {
 		node_cores = 1;
 		return;
 	}
-	bound = cpus_get(getppid(), &c) || memcmp(&all, &c, sizeof(c));
-	for (uint32_t i = 0; bound && i < j->local_size && cpus_count(&all) < (int)j->local_size; i++) {
+	bound = p3_cpus_get(getppid(), &c) || memcmp(&all, &c, sizeof(c));
+	for (uint32_t i = 0; bound && i < j->local_size && p3_cpus_count(&all) < (int)j->local_size; i++) {
 		if (i == j->local_rank)
 			continue;
 		key_name(name, sizeof(name), "cpu", j->launch_of[j->local_ranks[i]]);
-		if (!p3_pmi_get(&the_pmi, name, text, sizeof(text)) && !cpus_parse(text, &c))
-			cpus_or(&all, &c);
+		if (!p3_pmi_get(&the_pmi, name, text, sizeof(text)) && !p3_cpus_parse(text, &c))
+			p3_cpus_or(&all, &c);
 	}
-	node_cores = cpus_count(&all);
+	node_cores = p3_cpus_count(&all);
 }
 
 static int read_mapping(uint32_t *node, uint32_t size)
@@ -611,6 +555,20 @@ static int build(struct p3_rt_job *j)
 	return rc;
 }
 
+/* The rank map, as far as it fits into a line: rank=launcher's number@node.local rank. */
+static void log_map(const struct p3_rt_job *j)
+{
+	char line[1800];
+	size_t n = 0;
+
+	if (p3_log_threshold < P3_LOG_DEBUG || j->size == 1)
+		return;
+	for (uint32_t r = 0; r < j->size && n + 40 < sizeof(line); r++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, " %u=%u@%u.%u", r, j->launch_of[r], j->node_of[r],
+				      j->local_of[r]);
+	p3_log_job(P3_LOG_DEBUG, "rank map:%s", line);
+}
+
 const struct p3_rt_job *p3_rt_get(const char **err)
 {
 	struct p3_rt_job j;
@@ -619,7 +577,11 @@ const struct p3_rt_job *p3_rt_get(const char **err)
 		pthread_mutex_lock(&lock);
 		if (state == RT_NEW) {
 			memset(&j, 0, sizeof(j));
-			if (build(&j) || check_shape(&j)) {
+			int bad = build(&j);
+
+			if (!bad)
+				log_map(&j);
+			if (bad || check_shape(&j)) {
 				job_free(&j);
 				__atomic_store_n(&state, RT_BAD, __ATOMIC_RELEASE);
 			} else {

@@ -372,6 +372,31 @@ static void t_several_nodes_are_refused_in_one_line(void)
 	CHECK_INT(f.aborts, 1);
 }
 
+/* Jobs of several nodes are refused, but their maps are right already: seen by PTL_LOG=debug. */
+static void node_map(const char *mapping, const char *method, const char *want)
+{
+	const char *env[] = { "PTL_LOG=debug", method, NULL };
+
+	reset(4, mapping);
+	launch(&f, describe, env);
+	CHECK_HAS(f.rank[0].err_text, want);
+	CHECK(!strstr(f.rank[1].err_text, "rank map"));
+}
+
+static void t_maps_of_several_nodes(void)
+{
+	static const char two[] = "(vector,(0,2,2))", cyclic[] = "(vector,(0,2,1))";
+
+	node_map(two, NULL, "rank map: 0=0@0.0 1=1@0.1 2=2@1.0 3=3@1.1 ");
+	node_map(two, "MPICH_RANK_REORDER_METHOD=0", "rank map: 0=0@0.0 1=2@1.0 2=1@0.1 3=3@1.1 ");
+	node_map(two, "MPICH_RANK_REORDER_METHOD=2", "rank map: 0=0@0.0 1=2@1.0 2=3@1.1 3=1@0.1 ");
+	node_map(cyclic, NULL, "rank map: 0=0@0.0 1=2@0.1 2=1@1.0 3=3@1.1 ");
+	node_map(cyclic, "MPICH_RANK_REORDER_METHOD=0", "rank map: 0=0@0.0 1=1@1.0 2=2@0.1 3=3@1.1 ");
+	order_file("3-0");
+	node_map(two, "MPICH_RANK_REORDER_METHOD=3", "rank map: 0=3@1.0 1=2@1.1 2=1@0.0 3=0@0.1 ");
+	unlink("MPICH_RANK_ORDER");
+}
+
 static int exit_3(void *arg) { return describe(arg) ? 9 : 3; }
 
 static int exit_3_done(void *arg)
@@ -600,7 +625,7 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_fields), T(t_ranks_form_a_job), T(t_answers_may_come_in_pieces), T(t_key_differs_from_job_to_job),
 		T(t_key_is_not_in_the_environment), T(t_job_id_of_the_environment_wins), T(t_order_of_rank_0_holds_for_all),
-		T(t_bad_order_file_is_one_line_and_ends_the_job), T(t_several_nodes_are_refused_in_one_line),
+		T(t_bad_order_file_is_one_line_and_ends_the_job), T(t_several_nodes_are_refused_in_one_line), T(t_maps_of_several_nodes),
 		T(t_failing_rank_ends_the_job_with_its_status), T(t_rank_that_has_closed_may_exit_as_it_likes),
 		T(t_killed_rank_says_nothing), T(t_shared_connection_is_not_finalized), T(t_forked_child_is_silent),
 		T(t_reused_descriptor_is_not_written_to), T(t_put_and_get), T(t_misbehaving_launchers),
