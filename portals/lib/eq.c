@@ -109,7 +109,7 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 		env->relax(spins);
 	}
 	p3_store(&s->word, ticket << 1);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* a reader that sees the fields below sees "busy" */
+	p3_fence_rel();	/* a reader that sees the fields below sees "busy" */
 	s->link = ev->link;
 	s->match_bits = ev->match_bits;
 	s->hdr_data = ev->hdr_data;
@@ -144,7 +144,7 @@ int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 			break;				/* not posted yet */
 		if (p3_likely(ahead == 0)) {
 			p3l_copy(out, s, sizeof(*out));
-			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			p3_fence_acq();
 			if (p3_likely(p3_load(&s->word) == word)) {
 				rc = q->dropped ? -1 : 1;
 				if (take) {

@@ -6,9 +6,13 @@
  */
 #include "p3l.h"
 
-static unsigned words(uint8_t f)
+/* Bits set among the lowest five. __builtin_popcount would call libgcc, here and in the kernel, which has none. */
+static unsigned words(unsigned f)
 {
-	return (unsigned)__builtin_popcount(f & (P3L_LF_MATCH | P3L_LF_HDR | P3L_LF_OFF | P3L_LF_ACK | P3L_LF_AC));
+	unsigned pairs = (f & 5) + (f >> 1 & 5);
+
+	_Static_assert((P3L_LF_MATCH | P3L_LF_HDR | P3L_LF_OFF | P3L_LF_ACK | P3L_LF_AC) == 31, "five optional words");
+	return (pairs & 3) + (pairs >> 2) + (f >> 4 & 1);
 }
 
 static void set_dirty(struct p3l_lane_tx *tx, uint32_t from, uint32_t to, uint32_t mask)

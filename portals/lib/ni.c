@@ -12,39 +12,40 @@ static uint64_t up(uint64_t n, uint64_t to)
 	return (n + to - 1) & ~(to - 1);
 }
 
-static void layout(const struct p3l_setup *s, struct p3l_ni *ni, uint64_t *size)
-{
-	uint64_t off = up(sizeof(struct p3l_ni), 4096);
-	uint64_t me = off, md, lane, row, space;
+/* Where the parts of a region begin. Small: struct p3l_ni itself is too large for a stack. */
+struct place {
+	uint64_t me, md, row, lane, space, size;
+};
 
-	md = me + up((uint64_t)s->max_me * sizeof(struct p3l_me), 4096);
-	row = md + up((uint64_t)s->max_md * sizeof(struct p3l_md), 4096);
-	lane = row + up((uint64_t)s->n_slots * sizeof(struct p3l_row), 4096);
-	space = lane + up((uint64_t)s->n_slots * p3l_lane_stride(s->lane_lines), 4096);
-	*size = space + up(s->space, 4096);
-	if (!ni)
-		return;
-	ni->me_off = me;
-	ni->md_off = md;
-	ni->row_off = row;
-	ni->lane_off = lane;
-	ni->space = space;
-	ni->space_end = *size;
+static struct place layout(const struct p3l_setup *s)
+{
+	struct place p;
+
+	p.me = up(sizeof(struct p3l_ni), 4096);
+	p.md = p.me + up((uint64_t)s->max_me * sizeof(struct p3l_me), 4096);
+	p.row = p.md + up((uint64_t)s->max_md * sizeof(struct p3l_md), 4096);
+	p.lane = p.row + up((uint64_t)s->n_slots * sizeof(struct p3l_row), 4096);
+	p.space = p.lane + up((uint64_t)s->n_slots * p3l_lane_stride(s->lane_lines), 4096);
+	p.size = p.space + up(s->space, 4096);
+	return p;
 }
 
 uint64_t p3l_ni_size(const struct p3l_setup *s)
 {
-	uint64_t size;
-
-	layout(s, NULL, &size);
-	return size;
+	return layout(s).size;
 }
 
 void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 {
+	struct place p = layout(s);
 	uint32_t i;
 
-	layout(s, ni, &ni->size);
+	ni->size = ni->space_end = p.size;
+	ni->me_off = p.me;
+	ni->md_off = p.md;
+	ni->row_off = p.row;
+	ni->lane_off = p.lane;
+	ni->space = p.space;
 	ni->version = P3L_VERSION;
 	ni->nid = s->nid;
 	ni->pid = s->pid;
@@ -69,8 +70,7 @@ void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)
 {
 	struct p3l_setup s;
-	struct p3l_ni expect;
-	uint64_t size;
+	struct place p;
 
 	if (ni->magic != P3L_MAGIC || ni->version != P3L_VERSION)
 		return false;
@@ -80,9 +80,9 @@ bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)
 	    ni->max_eq > P3L_MAX_EQ || ni->max_pt >= P3L_MAX_PT || ni->max_ac >= P3L_MAX_AC ||
 	    s.lane_lines > (1u << 20) || s.lane_lines < 256 || (s.lane_lines & (s.lane_lines - 1)))
 		return false;
-	layout(&s, &expect, &size);
-	return ni->me_off == expect.me_off && ni->md_off == expect.md_off && ni->row_off == expect.row_off &&
-	       ni->lane_off == expect.lane_off && ni->size >= size && ni->size <= max_size;
+	p = layout(&s);
+	return ni->me_off == p.me && ni->md_off == p.md && ni->row_off == p.row && ni->lane_off == p.lane &&
+	       ni->size >= p.size && ni->size <= max_size;
 }
 
 /* Free blocks of one size are chained through their first word. */

@@ -17,6 +17,9 @@
 #define p3_fetch_add(p, v)	__atomic_fetch_add(p, v, __ATOMIC_ACQ_REL)
 #define p3_fetch_or(p, v)	__atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
 #define p3_xchg(p, v)		__atomic_exchange_n(p, v, __ATOMIC_ACQ_REL)
+#define p3_add(p, v)		((void)__atomic_fetch_add(p, v, __ATOMIC_RELAXED))
+#define p3_fence_acq()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define p3_fence_rel()		__atomic_thread_fence(__ATOMIC_RELEASE)
 
 static inline bool p3_cas32(uint32_t *p, uint32_t old, uint32_t new)
 {

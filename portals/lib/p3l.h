@@ -539,7 +539,7 @@ static inline void p3l_count(const struct p3l_env *env, uint64_t *c, uint64_t n)
 	if (env->single)
 		*c += n;
 	else
-		__atomic_fetch_add(c, n, __ATOMIC_RELAXED);
+		p3_add(c, n);
 }
 
 static inline void p3l_copy(void *d, const void *s, size_t n)
