@@ -29,6 +29,7 @@ EXTRA_DIST += tests/run tests/layout.sh tests/distcheck.sh tests/common/one test
 P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900
 
 include $(top_srcdir)/tests/unit/local.mk
+include $(top_srcdir)/tests/doc/local.mk
 include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
 include $(top_srcdir)/tests/bench/local.mk

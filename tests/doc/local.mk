@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# The documents agree with the code.
+EXTRA_DIST += tests/doc/t_man.sh
+P3_TESTS += unit/man:tests/doc/t_man.sh
