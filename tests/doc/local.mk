@@ -2,3 +2,5 @@
 # The documents agree with the code.
 EXTRA_DIST += tests/doc/t_man.sh
 P3_TESTS += unit/man:tests/doc/t_man.sh
+# The core is freestanding, and compiles as a kernel module.
+P3_TESTS += unit/kernel-core:kernel-nal/test/t_core.sh:limit=180
