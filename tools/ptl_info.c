@@ -14,6 +14,7 @@
 
 #include <smartmap/smartmap.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -31,7 +32,7 @@ static const struct { enum smartmap_feature f; const char *name, *what; } featur
 	{ SMARTMAP_F_WINDOWS, "windows", "peers' memory is mapped" },
 	{ SMARTMAP_F_DATA, "data", "data and bss of programs and libraries lie in the window" },
 	{ SMARTMAP_F_STACK, "stack", "the main stack lies in the window" },
-	{ SMARTMAP_F_HEAP, "heap", "malloc's memory lies in the window" },
+	{ SMARTMAP_F_HEAP, "heap", "malloc's memory lies in the window, in programs that have libsmartmap-malloc" },
 	{ SMARTMAP_F_HUGE, "huge", "2 MiB pages" },
 	{ SMARTMAP_F_CMA, "cma", "process_vm_readv for the rest" },
 	{ SMARTMAP_F_FORK, "fork", "a child of fork() has its own copies" },
@@ -175,13 +176,30 @@ static int report_job(const struct p3_rt_job *j, const struct p3_knobs *k, int r
 
 /* ---- alone: a pair of ourselves ---- */
 
+/* The heap can only be shared where libsmartmap-malloc is loaded: the pair tries it, when it is beside libsmartmap. */
+static void find_malloc(char *s, size_t len)
+{
+	Dl_info info;
+	const char *slash;
+
+	s[0] = 0;
+	if (getenv("LD_PRELOAD") || !dladdr((void *)(uintptr_t)smartmap_init, &info) || !info.dli_fname)
+		return;
+	slash = strrchr(info.dli_fname, '/');
+	if (!slash)
+		return;
+	snprintf(s, len, "LD_PRELOAD=%.*s/libsmartmap-malloc.so.0", (int)(slash - info.dli_fname), info.dli_fname);
+	if (access(s + strlen("LD_PRELOAD="), R_OK))
+		s[0] = 0;
+}
+
 static int run_pair(void)
 {
 	static const char *const mine[] = {
 		"PTL_MY_RID=", "PTL_NIDMAP=", "PTL_PIDMAP=", "PTL_MY_JID=",
 		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=",	/* no ranks of the job around us */
 	};
-	char rid[24], jid[32], *argv[] = { "ptl_info", "--pair", NULL };
+	char rid[24], jid[32], preload[4200], *argv[] = { "ptl_info", "--pair", NULL };
 	size_t n = 0, count = 0;
 	int status, bad = 0;
 	char **env;
@@ -189,7 +207,7 @@ static int run_pair(void)
 
 	while (environ[count])
 		count++;
-	env = calloc(count + 8, sizeof(*env));
+	env = calloc(count + 10, sizeof(*env));
 	if (!env)
 		return 1;
 	for (size_t i = 0; i < count; i++) {
@@ -202,6 +220,9 @@ static int run_pair(void)
 	}
 	snprintf(jid, sizeof(jid), "PTL_MY_JID=%d", (int)getpid());
 	env[n++] = jid;
+	find_malloc(preload, sizeof(preload));
+	if (preload[0])
+		env[n++] = preload;
 	env[n++] = "PTL_NIDMAP=1:1";
 	env[n++] = "PTL_PIDMAP=256:257";
 	if (!getenv("PTL_LOG"))
