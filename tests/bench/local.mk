@@ -11,6 +11,13 @@ tests_bench_smartmap_pingpong_SOURCES = tests/bench/smartmap_pingpong.c tests/be
 tests_bench_smartmap_pingpong_LDADD = nal/smartmap/libsmartmap.la
 tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/bench.h
 tests_bench_portals_pingpong_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
+# its buffers come from malloc, as an application's do: they are in the window where the allocator is
+if HAVE_MIMALLOC
+if !SANITIZERS
+tests_bench_portals_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
+tests_bench_portals_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+endif
+endif
 
 bench: $(bench_programs)
 .PHONY: bench
