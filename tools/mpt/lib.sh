@@ -31,30 +31,34 @@ take_options()
 }
 
 # step WHAT LOG COMMAND... - run with its output in build/log/LOG.log, show that it is alive and how long it takes.
-# On failure the end of the log is shown. On a terminal one line is redrawn; elsewhere a line appears each 20 s.
+# On failure the end of the log is shown. On a terminal one line is redrawn; elsewhere a line appears each 20 s, with
+# what the step itself said last. The step is a process group of its own and ends as a whole when we are interrupted.
 step()
 {
-	local what=$1 log=$LOGS/$2.log t0=$SECONDS pid rc now shown=0
+	local what=$1 log=$LOGS/$2.log t0=$SECONDS pid rc now shown=0 last
 	shift 2
 	mkdir -p "$LOGS"
 	printf '+ %s\n' "$*" >"$log"
+	set -m
 	"$@" >>"$log" 2>&1 </dev/null &
 	pid=$!
-	trap 'kill "$pid" 2>/dev/null; [ -t 2 ] && printf "\n" >&2; exit 130' INT TERM
+	set +m
+	trap 'kill -TERM -- "-$pid" 2>/dev/null; [ -t 2 ] && printf "\n" >&2; exit 130' INT TERM HUP
 	while kill -0 "$pid" 2>/dev/null; do
 		now=$((SECONDS - t0))
 		if [ -t 2 ]; then
 			printf '\r\033[K%s ... %d s' "$what" "$now" >&2
 		elif [ $((now / 20)) -gt "$shown" ]; then
 			shown=$((now / 20))
-			printf '%s ... %d s\n' "$what" "$now" >&2
+			last=$(tail -n 1 "$log" | cut -c1-100)
+			printf '%s ... %d s (%s)\n' "$what" "$now" "$last" >&2
 		fi
 		# a short first look, so that a step that takes no time costs none
 		if [ "$now" -lt 1 ]; then sleep 0.1; else sleep 0.5; fi
 	done
 	wait "$pid"
 	rc=$?
-	trap - INT TERM
+	trap - INT TERM HUP
 	now=$((SECONDS - t0))
 	[ -t 2 ] && printf '\r\033[K' >&2
 	if [ "$rc" -ne 0 ]; then
