@@ -12,8 +12,8 @@
  *	stack	[top - RLIMIT_STACK (at most 1 GiB), top): an adopted stack does not grow; a guard below
  *	heap	the arena of libsmartmap-malloc, the whole range
  *
- * Only present pages of anonymous memory are copied (PAGEMAP_SCAN, or pagemap, or, without either, pages that are not
- * all zero): an untouched array stays untouched. Private file pages are copied whole, present or not: a hole would
+ * Only present pages of anonymous memory are copied (PAGEMAP_SCAN; or mincore, where nothing is swapped out; or
+ * pagemap; or, without any, pages that are not all zero): an untouched array stays untouched. Private file pages are copied whole, present or not: a hole would
  * read as zeros. Every adopted range is MADV_DONTFORK: a child that nobody repaired faults at once.
  */
 #include "smap_adopt.h"
@@ -138,7 +138,7 @@ static int put_scan(int fd, int pmfd, uintptr_t lo, uintptr_t hi)
 		long n = ioctl(pmfd, SCAN_IOCTL, &a), i;
 
 		if (n < 0)
-			return errno == ENOTTY || errno == EINVAL || errno == ENOSYS ? 1 : -errno;
+			return 1;
 		for (i = 0; i < n; i++) {
 			int ret = put(fd, r[i].start, r[i].end);
 
@@ -182,19 +182,68 @@ static int put_pagemap(int fd, int pmfd, uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+/* mincore() does not tell a page that was swapped out from one that never was. */
+static int nothing_swapped(void)
+{
+	char buf[4096], *p;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	p = strstr(buf, "VmSwap:");
+	return p && strtoul(p + 7, NULL, 10) == 0;
+}
+
+/* Fast over large holes: the kernel skips them by whole tables. */
+static int put_mincore(int fd, uintptr_t lo, uintptr_t hi)
+{
+	unsigned char *vec = (unsigned char *)pm;
+	uintptr_t run = 0;
+	int ret = 0;
+
+	while (lo < hi && !ret) {
+		size_t n = (hi - lo) / PAGE < sizeof(pm) ? (hi - lo) / PAGE : sizeof(pm), i;
+
+		if (mincore((void *)lo, n * PAGE, vec))
+			return -errno;
+		if (!run && !memchr(vec, 1, n)) {
+			lo += n * PAGE;
+			continue;
+		}
+		for (i = 0; i < n && !ret; i++) {
+			if ((vec[i] & 1) && !run)
+				run = lo + i * PAGE;
+			if (!(vec[i] & 1) && run) {
+				ret = put(fd, run, lo + i * PAGE);
+				run = 0;
+			}
+		}
+		lo += n * PAGE;
+	}
+	return run && !ret ? put(fd, run, hi) : ret;
+}
+
 static int put_present(int fd, uintptr_t lo, uintptr_t hi)
 {
-	int pmfd = -1, ret = 1;
+	int pmfd = -1, ret = 1, mc = !smap_forced_off(SMAP_OFF_MINCORE) && nothing_swapped();
 
 	if (!smap_forced_off(SMAP_OFF_PAGEMAP))
 		pmfd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	if (pmfd >= 0) {
+	if (pmfd >= 0)
 		ret = put_scan(fd, pmfd, lo, hi);
-		if (ret == 1)
-			ret = put_pagemap(fd, pmfd, lo, hi);
+	if (ret == 1 && mc)
+		ret = put_mincore(fd, lo, hi);
+	else if (ret == 1 && pmfd >= 0)
+		ret = put_pagemap(fd, pmfd, lo, hi);
+	else if (ret == 1)
+		ret = hi - lo <= ((uintptr_t)8 << 30) ? put_nonzero(fd, lo, hi) : -ENOTSUP;	/* would take minutes */
+	if (pmfd >= 0)
 		close(pmfd);
-	}
-	return ret == 1 ? put_nonzero(fd, lo, hi) : ret;
+	return ret;
 }
 
 /* Call @fn for each stretch of [lo, hi) that has bytes in the file. */

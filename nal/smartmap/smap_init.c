@@ -54,7 +54,7 @@ SMAP_EXPORT int smartmap_has(enum smartmap_feature f)
 static void read_force_off(void)
 {
 	static const char *const name[] = { "windows", "data", "stack", "heap", "huge", "cma", "fork", "membarrier",
-					    "pagemap", "mailbox" };
+					    "pagemap", "mailbox", "mincore" };
 	const char *s = getenv("SMARTMAP_FORCE_OFF");
 	size_t i, n;
 

@@ -28,13 +28,14 @@
 #define MB_GLOBAL_EXPEDITED		(1 << 1)
 #define MB_REGISTER_GLOBAL_EXPEDITED	(1 << 2)
 
-static int mb_here, mb_all;
+static int mb_here;
+int smap_mb_all;
 
 int smap_membarrier_setup(void)
 {
 	long have;
 
-	mb_here = mb_all = 0;
+	mb_here = smap_mb_all = 0;
 	if (smap_forced_off(SMAP_OFF_MEMBARRIER)) {
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "forced off by SMARTMAP_FORCE_OFF");
 		return 0;
@@ -55,19 +56,19 @@ int smap_membarrier_setup(void)
 
 void smap_membarrier_all(int all)
 {
-	mb_all = mb_here && all;
+	smap_mb_all = mb_here && all;
 	if (mb_here && !all)
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "another rank has no membarrier(GLOBAL_EXPEDITED)");
 }
 
 SMAP_EXPORT int smartmap_membarrier_ok(void)
 {
-	return mb_all;
+	return smap_mb_all;
 }
 
 SMAP_EXPORT void smartmap_membarrier(void)
 {
-	if (!mb_all || syscall(SYS_membarrier, MB_GLOBAL_EXPEDITED, 0, 0))
+	if (!smap_mb_all || syscall(SYS_membarrier, MB_GLOBAL_EXPEDITED, 0, 0))
 		atomic_thread_fence(memory_order_seq_cst);
 }
 

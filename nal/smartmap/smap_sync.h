@@ -5,6 +5,7 @@
 
 #include "smap_int.h"
 
+extern int smap_mb_all __attribute__((visibility("hidden")));	/* as smartmap_membarrier_ok() */
 int smap_membarrier_setup(void);		/* 1: registered here */
 void smap_membarrier_all(int all);		/* what all ranks said */
 int smap_live_init(struct smap_ctl *ctl0, int size);	/* rank 0, before its file is handed out */

@@ -26,6 +26,7 @@
 
 #include "smap_maps.h"
 #include "smap_own.h"
+#include "smap_sync.h"
 
 SMAP_EXPORT struct smartmap_view smartmap_view_;
 
@@ -94,15 +95,19 @@ void smap_windows_drop(void)
 
 SMAP_EXPORT int smartmap_reachable(int peer, const void *addr, size_t len)
 {
-	uintptr_t lo = (uintptr_t)addr, hi;
+	uintptr_t lo = (uintptr_t)addr, hi, w;
 
 	if ((unsigned)peer >= (unsigned)smap.size || __builtin_add_overflow(lo, len, &hi))
 		return 0;
-	if (peer == smap.rank)
-		return 1;
-	if (__builtin_expect(!smartmap_view_.window[peer], 0) && smartmap_attach(peer))
-		return 0;
-	return smap_registry_has(smap_peer_ctl(peer), &hint[peer], lo, hi, smap.mask);
+	w = smartmap_view_.window[peer];
+	if (__builtin_expect(!w, 0)) {		/* the own rank, or not attached yet */
+		if (peer == smap.rank)
+			return 1;
+		if (smartmap_attach(peer))
+			return 0;
+		w = smartmap_view_.window[peer];
+	}
+	return smap_registry_has((struct smap_ctl *)w, &hint[peer], lo, hi, smap.mask);
 }
 
 SMAP_EXPORT int smartmap_adopted(const void *addr, size_t len)
@@ -115,16 +120,16 @@ SMAP_EXPORT int smartmap_adopted(const void *addr, size_t len)
 	return smap_registry_has(smap.ctl, &own_hint, lo, hi, smap.mask);
 }
 
-static int one_thread(void)
+static inline int one_thread(void)
 {
 #ifdef HAVE_SYS_SINGLE_THREADED_H
-	return __libc_single_threaded && smartmap_membarrier_ok();
+	return __libc_single_threaded && smap_mb_all;
 #else
 	return 0;
 #endif
 }
 
-static void inside_add(_Atomic uint32_t *w, int d)
+static inline void inside_add(_Atomic uint32_t *w, int d)
 {
 	if (one_thread()) {	/* pairs with the owner's smartmap_membarrier() */
 		atomic_store_explicit(w, atomic_load_explicit(w, memory_order_relaxed) + (uint32_t)d,
@@ -137,27 +142,34 @@ static void inside_add(_Atomic uint32_t *w, int d)
 
 SMAP_EXPORT int smartmap_enter(int peer, const void *addr, size_t len)
 {
-	_Atomic uint32_t *w;
+	uintptr_t lo = (uintptr_t)addr, hi;
+	struct smap_ctl *c;
 
-	if (peer == smap.rank)
-		return smap.size > 0;
-	if ((unsigned)peer >= (unsigned)smap.size)
+	if ((unsigned)peer >= (unsigned)smap.size || __builtin_add_overflow(lo, len, &hi))
 		return 0;
-	if (!smartmap_view_.window[peer] && smartmap_attach(peer))
-		return 0;
-	w = &smap_peer_ctl(peer)->inside[smap.rank].count;
-	inside_add(w, 1);
-	if (smartmap_reachable(peer, addr, len))
+	if (__builtin_expect(!smartmap_view_.window[peer], 0)) {
+		if (peer == smap.rank)
+			return 1;
+		if (smartmap_attach(peer))
+			return 0;
+	}
+	c = (struct smap_ctl *)smartmap_view_.window[peer];
+	inside_add(&c->inside[smap.rank].count, 1);
+	if (smap_registry_has(c, &hint[peer], lo, hi, smap.mask))
 		return 1;
-	inside_add(w, -1);
+	inside_add(&c->inside[smap.rank].count, -1);
 	return 0;
 }
 
 SMAP_EXPORT void smartmap_leave(int peer)
 {
-	if (peer == smap.rank || (unsigned)peer >= (unsigned)smap.size || !smartmap_view_.window[peer])
+	uintptr_t w;
+
+	if ((unsigned)peer >= (unsigned)smap.size)
 		return;
-	inside_add(&smap_peer_ctl(peer)->inside[smap.rank].count, -1);
+	w = smartmap_view_.window[peer];	/* 0 for the own rank */
+	if (w)
+		inside_add(&((struct smap_ctl *)w)->inside[smap.rank].count, -1);
 }
 
 SMAP_EXPORT void smartmap_withdraw(void *addr, size_t len)

@@ -393,6 +393,7 @@ static void p_fork(int r) { (void)r; one_adopt_kind("fork"); }
 static void p_membarrier(int r) { (void)r; one_adopt_kind("membarrier"); }
 static void p_membarrier_one(int r) { if (r == 1) one_adopt_kind("membarrier"); }
 static void p_pagemap(int r) { (void)r; one_adopt_kind("pagemap"); }
+static void p_mincore(int r) { (void)r; one_adopt_kind("pagemap,mincore"); }
 static void p_mailbox(int r) { (void)r; one_adopt_kind("mailbox"); }
 static void p_everything(int r) { (void)r; one_adopt_kind("data,stack,heap,huge,cma,fork,membarrier,pagemap,mailbox"); }
 static void p_unlimited(int r)
@@ -416,6 +417,7 @@ int main(void)
 		{ "without_membarrier", r_all, NULL, 2, p_membarrier },
 		{ "without_membarrier_in_one_rank", r_all, NULL, 3, p_membarrier_one },
 		{ "without_pagemap", r_all, NULL, 2, p_pagemap },
+		{ "without_pagemap_and_mincore", r_all, NULL, 2, p_mincore },
 		{ "without_mailbox", r_all, NULL, 3, p_mailbox },
 		{ "without_all_of_them", r_all, NULL, 2, p_everything },
 		{ "stack_limit_unlimited", r_all, NULL, 2, p_unlimited },
@@ -428,6 +430,7 @@ int main(void)
 		{ "with_threads_nothing_is_adopted", r_threads, NULL, 2, NULL },
 		{ "holes_stay_holes", r_scattered, NULL, 2, NULL },
 		{ "holes_stay_holes_without_pagemap", r_scattered, NULL, 2, p_pagemap },
+		{ "holes_stay_holes_without_pagemap_and_mincore", r_scattered, NULL, 2, p_mincore },
 	};
 
 	return t_main(cases, sizeof(cases) / sizeof(cases[0]));
