@@ -5,7 +5,7 @@
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
-BENCH_OURS="handover smartmap_pingpong portals_pingpong"
+BENCH_OURS="handover smartmap_pingpong portals_pingpong harm"
 BENCH_MPI="mpi_p2p mpi_coll"
 BENCH_NEEDS=()
 
@@ -46,13 +46,18 @@ bench_env()
 # bench_run LIB RANKS NAME ARGS... - in the foreground; for handover and smartmap_pingpong LIB and RANKS say nothing
 bench_run()
 {
-	local lib=$1 n=$2 name=$3
+	local lib=$1 n=$2 name=$3 f
 	shift 3
 	rm -f "$BENCH_LINE"
 	head -c 4096 /dev/zero >"$BENCH_LINE"
 	case $name in
 	handover|smartmap_pingpong)
 		"$BUILD/make/tests/bench/$name" "$@" ;;
+	harm)
+		# its records are JSON lines as they are
+		local a=()
+		for f in "$@"; do [ "$f" = --json ] || a+=("$f"); done
+		"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks 2 "${a[@]+"${a[@]}"}" ;;
 	portals_pingpong)
 		if [ "$lib" = ours-off ]; then
 			PTL_SMARTMAP=no "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
@@ -75,7 +80,7 @@ cmd_bench()
 		--lib) lib=${2:-}; shift ;;
 		-n) n=${2:-}; shift ;;
 		--peer) peers+=("${2:-}"); shift ;;
-		-*) args+=("$1"); case $1 in --only|--ms) args+=("${2:-}"); shift ;; esac ;;
+		-*) args+=("$1"); case $1 in --only|--ms|--rounds|--mb) args+=("${2:-}"); shift ;; esac ;;
 		*) [ -z "$name" ] || die "bench: one at a time, not '$name' and '$1'"; name=$1 ;;
 		esac
 		shift

@@ -27,7 +27,7 @@ one()
 	f=$REPORT/raw/$round.$lib.$name
 	[ "$name" = mpi_coll ] && f=$f-$n
 	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
-	case $name in smartmap_pingpong|portals_pingpong) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	case $name in smartmap_pingpong|portals_pingpong|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
 		return 0
@@ -168,6 +168,12 @@ cmd_eval()
 			one $r "$lib" 2 mpi_coll 120 "${qa[@]+"${qa[@]}"}" --ms "$([ -n "$quick" ] && echo 6 || echo 30)"
 		done
 	done
+	eval_progress "what it costs a program that only computes"
+	if [ -n "$quick" ]; then
+		one 1 ours 2 harm 60 --rounds 3 --mb 64
+	else
+		one 1 ours 2 harm 300 --rounds 5 --mb 256
+	fi
 	# more ranks than cores: its own part, since some libraries spin for their whole time slice
 	for ((r = 1; r <= (rounds > 3 ? 3 : 1); r++)); do
 		for lib in "${LIBS[@]}"; do

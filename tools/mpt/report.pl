@@ -38,7 +38,7 @@ if (open $in, '<', "$dir/machine.tsv") {
 my $cpus = () = ($run{cpus} // '') =~ /\d+/g;
 
 # $data{LIB}{BENCH}{FIGURE}{BYTES}{ROUND} = { value, h0, h1 }; $why{LIB}{BENCH} = sentence when a run failed
-my (%data, %why, %state_seen, @h_all);
+my (%data, %why, @h_all, @harm);
 opendir my $d, "$dir/raw" or die "$dir/raw: $!\n";
 for my $meta (sort grep { /\.meta$/ } readdir $d) {
 	my ($round, $lib, $bench) = $meta =~ /^(\d+)\.([\w-]+)\.(\w+(?:-\d+)?)\.meta$/ or next;
@@ -52,6 +52,10 @@ for my $meta (sort grep { /\.meta$/ } readdir $d) {
 	(my $json = $meta) =~ s/meta$/json/;
 	open $f, '<', "$dir/raw/$json" or next;
 	while (<$f>) {		# one record a line, see tests/bench/bench.h
+		if (/"bench":"harm_(\w+)".*"unit":"([^"]*)","plain":([-+.\deE]+),"with":([-+.\deE]+),"ratio":([-+.\deE]+),"rss_plain_kb":(\d+),"rss_with_kb":(\d+),"rss_ratio":([-+.\deE]+)/) {
+			push @harm, { name => $1, unit => $2, plain => $3, with => $4, ratio => $5, rss_plain => $6, rss_with => $7, rss_ratio => $8 };
+			next;
+		}
 		my ($fig, $bytes, $value) = /"figure":"(\w+)","bytes":(\d+),"value":([-+.\deE]+)/ or next;
 		my $h0 = /"h_before":([-+.\deE]+)/ ? $1 : $m{h_before};
 		my $h1 = /"h_after":([-+.\deE]+)/ ? $1 : $m{h_after};
@@ -260,6 +264,17 @@ figure_ratio('mpi_time_fresh_' . size_name($_), 'ours', 'mpi_p2p', 'fresh', $_, 
 	     sprintf($p2p, 'ours', 'fresh')) for @big;
 figure_ratio('mpi_message_rate_8B', 'ours', 'mpi_p2p', 'message_rate', 8, 'msg/s', 'higher', \@peers, 1.0,
 	     sprintf($p2p, 'ours', 'rate'));
+
+# Do no harm: speed of programs that only compute, as ranks of a job against plain Linux, and their peak memory.
+for my $p (@harm) {
+	my %r = (library => 'ours', reference => 'plain Linux', command => './mpt bench harm', rounds => 1);
+	push @records, { %r, figure => "harm_$p->{name}_speed", value => $p->{with}, unit => $p->{unit}, reference_value => $p->{plain},
+			 ratio => $p->{ratio}, bar => 'at least 0.97 x plain Linux', met => $p->{ratio} >= 0.97 ? 1 : 0 };
+	push @records, { %r, figure => "harm_$p->{name}_memory", value => $p->{rss_with}, unit => 'kB', reference_value => $p->{rss_plain},
+			 ratio => $p->{rss_ratio}, bar => 'at most 1.05 x plain Linux', met => $p->{rss_ratio} <= 1.05 ? 1 : 0 };
+}
+push @records, { figure => 'harm', library => 'ours', unit => '', reference => 'plain Linux', bar => 'at least 0.97 x plain Linux', met => 0,
+		 why => why_not('ours', 'harm', ''), command => './mpt bench harm' } unless @harm;
 my $barred = @records;
 
 # Everything else, without a bar.
@@ -351,7 +366,8 @@ sub quantity {
 	my ($v, $unit) = @_;
 	return '-' unless defined $v;
 	return sprintf('%.2f M/s', $v / 1e6) if $unit eq 'msg/s';
-	return sprintf('%.0f MB/s', $v) if $unit eq 'MB/s';
+	return sprintf('%.0f %s', $v, $unit) if $unit =~ m{^(?:MB/s|kB)$};
+	return sprintf('%.4g %s', $v, $unit) unless $unit eq 'ns';
 	return $v < 1000 ? sprintf('%.1f ns', $v) : $v < 1e6 ? sprintf('%.2f us', $v / 1e3) : sprintf('%.2f ms', $v / 1e6);
 }
 sub verdict { my ($r) = @_; return !defined $r->{bar} ? '' : defined $r->{met} ? ($r->{met} ? 'yes' : 'NO') : 'not judged'; }
@@ -361,6 +377,7 @@ sub short_bar {
 	$b =~ s/^at most /<= /;
 	$b =~ s/^at least />= /;
 	$b =~ s/ x the best of .*/ x best/;
+	$b =~ s/ x plain Linux/ x plain/;
 	return $b;
 }
 
