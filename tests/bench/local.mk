@@ -9,6 +9,8 @@ EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c
 EXTRA_DIST += mpt tools/mpt/lib.sh tools/mpt/deps.sh tools/mpt/build.sh tools/mpt/peers.sh tools/mpt/bench.sh \
 	tools/mpt/eval.sh tools/mpt/report.pl tools/mpt/readme_check.sh
 P3_TESTS += readme/readme:tools/mpt/readme_check.sh:limit=180
+P3_TESTS += unit/report:tests/bench/t_report.sh
+EXTRA_DIST += tests/bench/t_report.sh
 
 tests_bench_handover_SOURCES = tests/bench/handover.c tests/bench/bench.h
 tests_bench_smartmap_pingpong_SOURCES = tests/bench/smartmap_pingpong.c tests/bench/bench.h
