@@ -10,11 +10,11 @@
  *            the owner copies when it next makes progress
  * A get is direct, or handed.
  *
- * Attention. l->attn says whether the owner is inside a polling call; the owner alone writes it. The owner stores AWAY
- * before it leaves, then looks once more into all lanes; the initiator stores its message, then looks at attn. With a
- * full fence between store and look on both sides one of them sees the other (Dekker): either the owner takes the
- * message, or the initiator finds AWAY and empties the lane itself. Messages to polled entries need neither: their
- * owner has promised to come back.
+ * Attention. The owner of a lane says in the word of its next line whether it is inside a polling call (POLL) or has left
+ * (AWAY); the initiator puts its message there by an exchange and so learns which it was. POLL: the owner looks at that word
+ * again, by compare-and-swap, before it leaves. Anything else: the initiator empties the lane itself, but for AWAY gives
+ * the owner a moment first. Only lanes whose initiator has knocked are marked, at most HOT_MAX; the other initiators match
+ * directly. Messages to polled entries need none of this: their owner has promised to come back.
  *
  * Sleep. The sleeper stores l->sleeping, runs membarrier() in place of a fence on either side, looks once more, and
  * sleeps on that word. Whoever has left a message or an event looks at the word and wakes.
@@ -37,6 +37,9 @@
 #define ROOT_KEY	0
 #define LANE_SMALL	512		/* longest put that goes by the inbox when we may choose */
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
+#define HOT_MAX		8		/* lanes that an owner marks */
+#define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
+#define PATIENCE	200		/* looks that an initiator gives an owner who polls now and then */
 
 /* An operation whose copy we have handed to its target. */
 struct hand {
@@ -57,6 +60,8 @@ struct priv {
 	bool cma;
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending;
+	uint32_t n_hot;
+	struct { uint32_t slot, idle; } hot[HOT_MAX];
 };
 
 static struct priv *priv_of(struct p3a_ni *ni)
@@ -416,6 +421,24 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 
 			src = p ? p->l : NULL;
 		}
+		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
+			struct p3l_short done;
+
+			v = p3l_target_short(&ni->env, l, &h, data, &done);
+			if (p3_unlikely(v == P3L_WAIT))
+				break;
+			if (p3_likely(v != P3L_OTHER)) {
+				p3l_lane_advance(l, lane, (uint32_t)lines);
+				p3l_lane_release(l, lane);
+				stats->lane_msgs++;
+				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
+					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
+						h.match_bits, done.off, h.rlength, done.mlength);
+					wake(ni, src);
+				}
+				continue;
+			}
+		}
 		op = p3l_op_get(&ni->env, l);
 		if (p3_unlikely(!op))
 			break;
@@ -474,48 +497,91 @@ static inline void look_elsewhere(struct p3a_ni *ni)
 		collect_hands(ni);
 }
 
-static inline void set_attn(struct p3l_ni *l, uint32_t state)
+/* Initiators that would rather use the inbox: mark their lanes from now on, while there is room. */
+static __attribute__((noinline)) void take_knocks(struct p3a_ni *ni)
 {
-	p3_store_rel(&l->attn, (l->attn & ~P3L_ATTN_MASK) | state);
+	struct priv *pv = priv_of(ni);
+	struct p3l_ni *l = ni->l;
+
+	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++) {
+		uint64_t k = p3_load(&l->knock[w]) ? p3_xchg(&l->knock[w], 0) : 0;
+
+		for (; k; k &= k - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(k), i;
+
+			for (i = 0; i < pv->n_hot && pv->hot[i].slot != s; i++)
+				;
+			if (s >= l->n_slots || i == HOT_MAX)
+				continue;
+			if (i == pv->n_hot)
+				pv->hot[pv->n_hot++].slot = s;
+			pv->hot[i].idle = 0;
+			p3_fetch_or(&l->lanes_used[w], (uint64_t)1 << (s & 63));
+		}
+	}
+}
+
+static inline bool knocked(const struct p3l_ni *l)
+{
+	uint64_t k = p3_load(&l->knock[0]);
+
+	for (uint32_t w = 1; w < (l->n_slots + 63) / 64; w++)
+		k |= p3_load(&l->knock[w]);
+	return k != 0;
+}
+
+/* Mark the hot lanes; true: one of them has a message. Leaving (AWAY), idle ones are dropped from the set. */
+static inline bool mark_hot(struct p3a_ni *ni, uint32_t state)
+{
+	struct priv *pv = priv_of(ni);
+	bool news = false;
+
+	for (uint32_t i = 0; i < pv->n_hot; i++) {
+		if (!p3l_lane_mark(ni->l, p3l_lane(ni->l, pv->hot[i].slot), state)) {
+			pv->hot[i].idle = 0;
+			news = true;
+		} else if (state == P3L_W_AWAY && p3_unlikely(++pv->hot[i].idle > HOT_IDLE)) {
+			pv->hot[i--] = pv->hot[--pv->n_hot];
+		}
+	}
+	return news;
+}
+
+/*
+ * Leave a polling call: AWAY on every hot lane. A message found instead is taken first. A lane that stays full is being
+ * emptied by its initiator, or its head is for a polled entry: neither needs us now.
+ */
+static inline void leave(struct p3a_ni *ni)
+{
+	for (int tries = 0; p3_unlikely(mark_hot(ni, P3L_W_AWAY)) && tries < 4; tries++)
+		drain_own(ni);
 }
 
 static void nal_progress(struct p3a_ni *ni, uint32_t eq)
 {
-	struct p3l_ni *l = ni->l;
+	struct priv *pv = priv_of(ni);
 
-	(void)eq;
 	look_elsewhere(ni);
-	if (priv_of(ni)->attending) {
-		if (any_lane(ni))
-			drain_own(ni);
-		return;
-	}
-	p3_store(&l->attn, ((l->attn + 4) & ~P3L_ATTN_MASK) | P3L_ATTN_POLLING);
-	if (any_lane(ni)) {
-		set_attn(l, P3L_ATTN_AWAY);
-		drain_own(ni);			/* the lane lock is the fence */
-	} else {
-		set_attn(l, P3L_ATTN_AWAY);
-	}
-	p3_fence();				/* pairs with the fence in put_inbox() */
-	if (p3_unlikely(any_lane(ni)))
+	if (p3_unlikely(knocked(ni->l)))
+		take_knocks(ni);
+	if (pv->n_hot && mark_hot(ni, P3L_W_POLL) == false && !pv->attending)
+		for (int i = 0; i < 4 && !any_lane(ni) && !p3l_eq_ready(ni->l, eq); i++)
+			p3_barrier();	/* so that we are seldom found away */
+	if (any_lane(ni))
 		drain_own(ni);
+	if (pv->n_hot && !pv->attending)
+		leave(ni);
 }
 
 static void nal_attend(struct p3a_ni *ni, bool on)
 {
-	struct p3l_ni *l = ni->l;
+	struct priv *pv = priv_of(ni);
 
 	if (on) {
-		p3_store(&l->attn, ((l->attn + 4) & ~P3L_ATTN_MASK) | P3L_ATTN_POLLING);
-		priv_of(ni)->attending++;
-		return;
+		p3_fetch_add(&pv->attending, 1);
+	} else if (p3_fetch_add(&pv->attending, -1) == 1 && pv->n_hot) {
+		leave(ni);
 	}
-	priv_of(ni)->attending--;
-	set_attn(l, P3L_ATTN_AWAY);
-	p3_fence();				/* pairs with the fence in put_inbox() */
-	if (any_lane(ni))
-		drain_own(ni);
 }
 
 static void nal_wait(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
@@ -577,27 +643,39 @@ static uint64_t length_of(const struct p3a_ni *ni, const struct p3l_send *s)
 	return s->md.idx < ni->l->max_md ? p3l_md(ni->l, s->md.idx)->length : 0;
 }
 
+/*
+ * We have left a message and the owner was not inside a polling call. If it was there before (AWAY) it may be back at
+ * once: its mark behind our message says that it has taken it. Otherwise we do its work.
+ */
+static __attribute__((noinline)) void not_polling(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, uint32_t was)
+{
+	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
+	struct p3l_line *next = p3l_lane_line(p->l, lane, p->tx.tail);
+
+	for (int i = 0; was == P3L_W_AWAY && i < PATIENCE; i++) {
+		uint32_t w = p3_load_acq(&next->word);
+
+		if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail))
+			return;
+		p3_pause();
+	}
+	flush_lane(ni, slot, p);
+	p->polls = false;
+}
+
 static int put_inbox(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struct p3l_hdr *h, struct p3l_send *s,
 		     bool polled)
 {
 	char buf[P3L_LANE_MAX];
 	int rc = p3l_send_begin(&ni->env, ni->l, s);
+	uint32_t was;
 
 	if (p3_unlikely(rc != PTL_OK))
 		return rc;
 	h->rlength = s->len;
-	p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf));
-	if (!polled) {
-		uint32_t attn;
-
-		p3_fence();			/* pairs with the fences behind ATTN_AWAY */
-		attn = p3_load(&p->l->attn);
-		if ((attn & P3L_ATTN_MASK) == P3L_ATTN_AWAY) {
-			flush_lane(ni, slot, p);
-			p->polls = (attn | P3L_ATTN_MASK) != (p->attn_seen | P3L_ATTN_MASK);
-		}
-		p->attn_seen = attn;
-	}
+	was = p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf), !polled);
+	if (!polled && was != P3L_W_POLL)
+		not_polling(ni, slot, p, was);
 	p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
 	wake(ni, p->l);
 	return PTL_OK;
@@ -651,6 +729,18 @@ static int put_nowhere(struct p3a_ni *ni, struct p3l_send *s)
 	return rc;
 }
 
+/* After a direct put: would the inbox have done? The owner's marks say so; without any we knock, once. */
+static inline void look_at_owner(struct p3a_ni *ni, struct p3a_peer *p)
+{
+	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
+	uint32_t w = p3_load(&p3l_lane_line(p->l, lane, p->tx.tail)->word), me = ni->l->slot;
+
+	if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail))
+		p->polls = true;
+	else if (!(p3_load(&p->l->knock[me >> 6]) >> (me & 63) & 1))
+		p3_fetch_or(&p->l->knock[me >> 6], (uint64_t)1 << (me & 63));
+}
+
 static int nal_put(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct p3a_peer *p = peer_of(ni, slot);
@@ -676,13 +766,8 @@ static int nal_put(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		}
 	}
 	rc = put_direct(ni, slot, p, h, s);
-	if (slot != ni->l->slot) {
-		uint32_t attn = p3_load(&p->l->attn);
-
-		p->polls = (attn | P3L_ATTN_MASK) != (p->attn_seen | P3L_ATTN_MASK) ||
-			   (attn & P3L_ATTN_MASK) == P3L_ATTN_POLLING;
-		p->attn_seen = attn;
-	}
+	if (slot != ni->l->slot)
+		look_at_owner(ni, p);
 out:
 	unlock_word(ni, &p->lock);
 	return rc;

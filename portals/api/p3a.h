@@ -23,7 +23,6 @@ enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
 struct p3a_peer {
 	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
 	struct p3l_lane_tx tx;
-	uint32_t attn_seen;		/* what its attention word was when we last looked */
 	bool polls;			/* guess: it sits in polling calls */
 	bool dead;
 	uint32_t lock;			/* threads of ours that send to it */

@@ -39,18 +39,25 @@ static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *
 }
 
 /* Publish a message of @lines at the tail, its first word last. */
-static void publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, struct p3l_line *first,
-		    uint32_t lines)
+static uint32_t publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, struct p3l_line *first,
+			uint32_t lines, bool ask)
 {
+	uint32_t old = 0;
 	uint32_t mask = ni->lane_lines - 1;
 
 	if (lines > 1)
 		set_dirty(tx, tx->tail + 1, tx->tail + lines, mask);
 	test_clear_dirty(tx, tx->tail, mask);
 	if (p3_unlikely(test_clear_dirty(tx, tx->tail + lines, mask)))
-		p3_store(&p3l_lane_line(ni, l, tx->tail + lines)->seq, 0);
-	p3_store_rel(&first->seq, tx->tail + 1);	/* pairs with the acquire in p3l_lane_ready() */
+		p3_store(&p3l_lane_line(ni, l, tx->tail + lines)->word, 0);
+	if (ask) {
+		old = p3_xchg(&first->word, p3l_word(P3L_W_FULL, tx->tail));
+		old = p3l_word(old, tx->tail) == old ? old & P3L_W_STATE : 0;
+	} else {
+		p3_store_rel(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* pairs with p3l_lane_ready() */
+	}
 	tx->tail += lines;
+	return old;
 }
 
 bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len)
@@ -61,8 +68,8 @@ bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uin
 	return room(ni, p3l_lane(ni, slot), tx, 2 * lines);
 }
 
-void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
-		  const void *data)
+uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+		  const void *data, bool ask)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
 	uint8_t f = (h->match_bits ? P3L_LF_MATCH : 0) | (h->hdr_data ? P3L_LF_HDR : 0) |
@@ -70,6 +77,7 @@ void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, cons
 	uint32_t bytes = 8 + words(f) * 8 + (uint32_t)h->rlength, lines = (bytes + P3L_LINE - 1) / P3L_LINE;
 	uint32_t to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
 	struct p3l_line *m;
+	uint32_t old;
 	uint64_t *w;
 
 	if (p3_unlikely(lines > to_end)) {
@@ -77,7 +85,7 @@ void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, cons
 		m->flags = P3L_LF_SKIP;
 		m->pt = 0;
 		m->len = 0;
-		publish(ni, l, tx, m, to_end);
+		publish(ni, l, tx, m, to_end, false);
 	}
 	m = p3l_lane_line(ni, l, tx->tail);
 	m->flags = f;
@@ -108,11 +116,28 @@ void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, cons
 	} else {
 		p3l_copy(w, data, h->rlength);
 	}
-	publish(ni, l, tx, m, lines);
+	old = publish(ni, l, tx, m, lines, ask);
 	if (p3_unlikely(!tx->used)) {
 		p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
 		tx->used = true;
 	}
+	return old;
+}
+
+bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
+{
+	uint32_t head = p3_load_acq(&l->head);
+	struct p3l_line *m = p3l_lane_line(ni, l, head);
+	uint32_t w = p3_load(&m->word);
+
+	if (w == p3l_word(P3L_W_FULL, head))
+		return false;
+	p3_prefetchw(p3l_lane_line(ni, l, head + 1));	/* marked next, when a message has come */
+	if (w == p3l_word(state, head))
+		return true;
+	if (p3_cas32(&m->word, w, p3l_word(state, head)))
+		return true;
+	return p3_load_acq(&l->head) != head;	/* an initiator has emptied it: it knows that it must act */
 }
 
 bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait)
@@ -139,7 +164,7 @@ int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, 
 again:
 	head = l->head;
 	m = p3l_lane_line(ni, l, head);
-	if (p3_load_acq(&m->seq) != head + 1)
+	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
 		return 0;
 	to_end = ni->lane_lines - (head & (ni->lane_lines - 1));
 	f = p3_load(&m->flags);

@@ -81,6 +81,18 @@ corrupt:
 	return 0;
 }
 
+/* 4.5: local offset, max_size, threshold; in this order. [lock] */
+static inline void charge(struct p3l_md *md, uint64_t off, uint64_t mlength)
+{
+	if (!(md->options & PTL_MD_MANAGE_REMOTE)) {
+		md->offset = off + mlength;
+		if ((md->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
+			md->flags |= P3L_MD_SPENT;
+	}
+	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)
+		md->flags |= P3L_MD_SPENT;
+}
+
 static void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
 {
 	ev->link = op->link;
@@ -175,13 +187,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 		md->pending++;
 	else
 		p3_fetch_add(&md->pending, 1);
-	if (!(md->options & PTL_MD_MANAGE_REMOTE)) {
-		md->offset = off + mlength;
-		if ((md->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
-			md->flags |= P3L_MD_SPENT;
-	}
-	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)
-		md->flags |= P3L_MD_SPENT;
+	charge(md, off, mlength);
 	op->threshold = md->threshold;
 	P3L_POINT("charged");
 	if (eq >= 0) {
@@ -262,4 +268,105 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 		p3l_md_done(env, ni, op->md, op->eq, &ev);
 	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
 	return ack;
+}
+
+/* Small copies without a call: whole words, then bytes. */
+static inline void copy_short(char *d, const char *s, uint64_t n)
+{
+	for (; n >= 8; n -= 8, d += 8, s += 8)
+		p3l_copy(d, s, 8);
+	while (n--)
+		*d++ = *s++;
+}
+
+enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
+				  const void *data, struct p3l_short *done)
+{
+	struct p3l_stats *stats = &p3l_row(ni, env->self - 1)->stats;
+	enum p3l_verdict v = P3L_MATCHED;
+	struct p3l_slot ev;
+	struct p3l_md *md;
+	bool polled, was_spent;
+	uint64_t off, mlength;
+	uint32_t i, t;
+	int eq;
+
+	if (p3_unlikely(h->pt > ni->max_pt || h->ac > ni->max_ac || !admits(&ni->ac[h->ac], h))) {
+		v = P3L_DROPPED;
+		goto count;
+	}
+	polled = p3l_pt_polled(ni, h->pt);
+	if (!polled || !env->single)		/* nobody but us matches in a polled entry */
+		p3l_lock(env, ni, h->pt);
+	i = find(env, ni, h, &off, &mlength);
+	if (p3_unlikely(!i)) {
+		v = P3L_DROPPED;
+		goto unlock;
+	}
+	md = p3l_md(ni, i - 1);
+	if (p3_unlikely(md->iov)) {
+		v = P3L_OTHER;
+		goto unlock;
+	}
+	eq = p3l_eq_of(ni, md->eq);
+	if (polled && eq >= 0 && p3_unlikely(!p3l_eq_room(ni, (uint32_t)eq, 3))) {
+		v = P3L_WAIT;
+		goto unlock;
+	}
+	was_spent = md->flags & P3L_MD_SPENT;
+	charge(md, off, mlength);
+	done->off = off;
+	done->mlength = mlength;
+	done->ack = h->ack && !(md->options & PTL_MD_ACK_DISABLE);
+	ev.match_bits = h->match_bits;
+	ev.hdr_data = h->hdr_data;
+	ev.rlength = h->rlength;
+	ev.mlength = mlength;
+	ev.offset = off;
+	ev.md = (uint16_t)(i - 1);
+	ev.md_gen = (uint16_t)md->gen;
+	ev.threshold = md->threshold;
+	ev.initiator = h->src;
+	ev.pt = (uint8_t)h->pt;
+	ev.link = 0;
+	if (eq >= 0 && !(md->options & PTL_MD_EVENT_START_DISABLE)) {
+		ev.link = t = p3l_eq_reserve(ni, (uint32_t)eq);
+		ev.kind_fail = PTL_EVENT_PUT_START;
+		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+		md->last_ticket = t;
+	}
+	copy_short((char *)(uintptr_t)(md->start + off), data, mlength);
+	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
+		t = p3l_eq_reserve(ni, (uint32_t)eq);
+		if (md->options & PTL_MD_EVENT_START_DISABLE)
+			ev.link = t;
+		ev.kind_fail = PTL_EVENT_PUT_END;
+		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+		md->last_ticket = t;
+	}
+	if (p3_unlikely(md->flags & P3L_MD_SPENT)) {
+		if (!was_spent)
+			md->spent_link = ev.link;
+		if ((md->flags & P3L_MD_UNLINK) && !p3_load_acq(&md->pending)) {
+			if (eq >= 0) {
+				t = p3l_eq_reserve(ni, (uint32_t)eq);
+				ev.kind_fail = PTL_EVENT_UNLINK;
+				ev.link = md->spent_link;
+				md->last_ticket = t;
+				p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+			}
+			p3l_md_free_locked(ni, i - 1);
+		}
+	}
+	p3l_count(env, &stats->recv_count, 1);
+	p3l_count(env, &stats->recv_length, mlength);
+unlock:
+	if (!polled || !env->single)
+		p3l_unlock(ni, h->pt);
+count:
+	if (p3_unlikely(v == P3L_DROPPED)) {
+		p3l_count(env, &stats->drop_count, 1);
+		p3l_count(env, &stats->drop_length, h->rlength);
+	}
+	return v;
 }

@@ -218,11 +218,19 @@ struct p3l_op {
 /*
  * A lane: messages from one initiator, in lines of 64 bytes.
  *
- * Producer (the initiator; its tail and its copy of head_pub are private): writes payload lines, then the first line,
- * its seq word last with release order: seq = number of the line since the start, plus 1. Before that it clears the
- * seq word of the line behind the message if an older payload may stand there. Consumer (the owner, or the initiator
- * when the owner does not poll): under lock; looks at line head; seq == head + 1 (acquire) means a message.
- * head_pub follows head lazily, so that the producer's line is seldom taken away.
+ * The word of a line holds a state and the number of the line (counted from the start, modulo 2^30), so that nothing left
+ * from an earlier lap is mistaken for news:
+ *	FULL(n)	a message starts here
+ *	POLL(n)	empty; the owner is inside a polling call and will look again before it leaves
+ *	AWAY(n)	empty; the owner polls now and then, but was outside when it wrote this
+ * Producer (the initiator; its tail and its copy of head_pub are private): writes payload lines and the body of the first
+ * line, then FULL into its word - with an exchange when it may have to act itself: having found POLL it may go, having
+ * found anything else it empties the lane itself. To a polled entry a plain store will do: its owner comes back. Before
+ * that it clears the word of the line behind the message if an older payload may stand there.
+ * Consumer (the owner, or the initiator): under lock; looks at line head. The owner writes POLL and AWAY by
+ * compare-and-swap, so that it never overwrites a message: the exchange and the swap on one word replace a fence and
+ * a look at a second line on both sides, and the line is one that the message has to transfer anyway.
+ * head_pub follows head lazily, so that the line that the producer reads is seldom taken away.
  */
 struct p3l_lane_hdr {
 	uint32_t lock;			/* consumer */
@@ -238,7 +246,7 @@ enum {	/* flags of a lane message: which optional words follow, in this order */
 };
 
 struct p3l_line {
-	uint32_t seq;
+	uint32_t word;			/* p3l_word() */
 	uint8_t flags;
 	uint8_t pt;
 	uint16_t len;			/* payload bytes */
@@ -246,7 +254,17 @@ struct p3l_line {
 };
 _Static_assert(sizeof(struct p3l_line) == P3L_LINE, "one transfer per small message");
 
-enum { P3L_ATTN_AWAY = 0, P3L_ATTN_POLLING = 1, P3L_ATTN_MASK = 3 };
+enum {
+	P3L_W_FULL = 1u << 30,
+	P3L_W_POLL = 2u << 30,
+	P3L_W_AWAY = 3u << 30,
+	P3L_W_STATE = 3u << 30
+};
+
+static inline uint32_t p3l_word(uint32_t state, uint32_t line)
+{
+	return state | (line & ~P3L_W_STATE);
+}
 
 /* Counters that many read seldom; one set per mover in each NI, so that each has one writer */
 struct p3l_stats {
@@ -275,8 +293,8 @@ struct p3l_ni {
 	uint32_t lane_lines;		/* power of two */
 	uint32_t pad1;
 	uint64_t me_off, md_off, lane_off, row_off;
-	/* line 2: where the owner's attention is; written by the owner only */
-	uint32_t attn __attribute__((aligned(P3L_LINE)));	/* calls << 2 | P3L_ATTN_* */
+	/* line 2: initiators that would rather use the inbox; set by them, taken by the owner */
+	uint64_t knock[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
 	/* line 3: asleep: futex word; set by the owner, cleared by who wakes it */
 	uint32_t sleeping __attribute__((aligned(P3L_LINE)));
 	/* line 4: doorbell of lanes in use and of handed operations; set by initiators */
@@ -450,11 +468,23 @@ static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
 }
 
 /* match.c: an operation at its target, run by any mover */
-enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT };
+enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT, P3L_OTHER };
+struct p3l_short {
+	bool ack;
+	uint64_t off, mlength;
+};
 /* Match @h and charge the MD; @op says where the data go. WAIT (polled entries, @may_wait): no room now. */
 enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
 				  struct p3l_op *op, bool may_wait);
 /* Data are in place, or not (@fail). Posts END, unlinks. Returns whether an ack is to be sent. */
+/*
+ * The owner takes a short message (at most P3L_SHORT bytes, in lines that it has just read): match, copy and log in one
+ * step under the lock, without a record: when its mover dies, the NI is gone as well. P3L_OTHER: nothing changed, take
+ * the long way (iovec).
+ */
+#define P3L_SHORT 120
+enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
+				  const void *data, struct p3l_short *done);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
 
@@ -498,21 +528,23 @@ struct p3l_lane_tx {			/* producer's side, private to the initiator */
 };
 /* Is there room for a put of @len bytes, with all optional words? */
 bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len);
-/* Write a put with payload @data; there is room. */
-void p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
-		  const void *data);
+/* Write a put with payload @data; there is room. @ask: return what the word held before (state of p3l_word, 0: stale). */
+uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
+		  const void *data, bool ask);
 /* Is there a message at the head? Cheap look without the lock. */
 static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *l)
 {
 	uint32_t head = p3_load(&l->head);
 
-	return p3_load_acq(&p3l_lane_line(ni, l, head)->seq) == head + 1;
+	return p3_load_acq(&p3l_lane_line(ni, l, head)->word) == p3l_word(P3L_W_FULL, head);
 }
 /* Decode the message at the head [lane lock held]: lines it takes, 0 none, -1 nonsense. */
 int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, const void **data);
 void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines);
 /* Give the lines before the head back to the producer (their payload has been copied). */
 void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l);
+/* Owner: say POLL or AWAY at the head of an empty lane. False: a message is there. */
+bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state);
 bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait);
 static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 {
