@@ -16,7 +16,7 @@ smap_sources = \
 	nal/smartmap/smap_window.c nal/smartmap/smap_window.h
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 SMAP_PROCESS = nal/smartmap/smap_fork.c nal/smartmap/smap_fork_pty.c nal/smartmap/smap_fork_sys.h \
-	nal/smartmap/smap_interpose.c
+	nal/smartmap/smap_interpose.c nal/smartmap/smap_interpose_got.c nal/smartmap/smap_interpose.h
 nal_smartmap_libsmartmap_la_SOURCES = $(smap_sources) $(SMAP_PROCESS)
 
 # libsmartmap-malloc: the malloc family on an arena. It must not be linked into anything else: programs ask for it.

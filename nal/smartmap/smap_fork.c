@@ -26,9 +26,8 @@
  * Lock: fork_lock, one fork at a time; smap.lock from the clone until the child has its copies, so that the list of
  * ranges stands still, but not around the atfork handlers.
  */
-#include "smap_int.h"
+#include "smap_interpose.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -71,24 +70,12 @@ static fork_fn real_fork, real_Fork;
 static int forked;				/* this process is a child of one that was in a job */
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* libc's @name, also where libsmartmap stands behind libc in the search order. */
-static void *libc_symbol(const char *name)
-{
-	void *p = dlsym(RTLD_NEXT, name), *h;
-
-	if (!p && (h = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD))) {
-		p = dlsym(h, name);
-		dlclose(h);
-	}
-	return p;
-}
-
 static void resolve(void)
 {
 	if (!real_fork)
-		real_fork = (fork_fn)libc_symbol("fork");
+		real_fork = (fork_fn)smap_libc_symbol("fork");
 	if (!real_Fork)
-		real_Fork = (fork_fn)libc_symbol("_Fork");	/* glibc 2.34 */
+		real_Fork = (fork_fn)smap_libc_symbol("_Fork");	/* glibc 2.34 */
 }
 
 /*
@@ -402,8 +389,8 @@ static void say_nomem(const struct fork_block *b)
 
 	fstat(b->fd, &st);
 	snprintf(buf, sizeof(buf), "smartmap: fork: the child needs a copy of %llu MB of adopted memory, which does not "
-		 "fit; posix_spawn() or vfork() need none, PTL_SMARTMAP=no adopts nothing.\n",
-		 (unsigned long long)st.st_blocks >> 11);
+		 "fit in memory or its limits; posix_spawn() or vfork() need none, PTL_SMARTMAP=no adopts nothing.\n",
+		 ((unsigned long long)st.st_blocks + 2047) >> 11);
 	say(buf);
 }
 
@@ -493,7 +480,7 @@ int smap_fork_setup(void)
 		smap_why_set(SMARTMAP_F_FORK, "forced off by SMARTMAP_FORCE_OFF");
 		return -ENOSYS;
 	}
-	if (dlsym(RTLD_DEFAULT, "fork") != (void *)fork) {
+	if (smap_interpose_ready()) {
 		smap_why_set(SMARTMAP_F_FORK, "libsmartmap is behind libc in the search order, so fork() would not come to "
 			     "it: link with -Wl,--no-as-needed -lsmartmap, as the compiler wrappers do, or preload it");
 		return -ENOTSUP;
@@ -552,7 +539,7 @@ void smap_fork_teardown(void)
 {
 }
 
-SMAP_EXPORT pid_t fork(void)
+pid_t smap_fork(void)
 {
 	if (!real_fork)
 		resolve();
@@ -561,8 +548,7 @@ SMAP_EXPORT pid_t fork(void)
 	return real_fork();
 }
 
-SMAP_EXPORT pid_t _Fork(void);
-SMAP_EXPORT pid_t _Fork(void)
+pid_t smap__Fork(void)
 {
 	pid_t r;
 
@@ -579,3 +565,6 @@ SMAP_EXPORT pid_t _Fork(void)
 		atfork_child();		/* libc's _Fork runs no handlers */
 	return r;
 }
+
+SMAP_OURS(fork, smap_fork);
+SMAP_OURS(_Fork, smap__Fork);

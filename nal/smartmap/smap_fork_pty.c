@@ -5,7 +5,7 @@
  * Both are small, so these do the same with our fork(). openpty() and login_tty() were in libutil before glibc 2.34:
  * weak, since only a program that calls forkpty() needs them.
  */
-#include "smap_int.h"
+#include "smap_interpose.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 extern int openpty(int *, int *, char *, const struct termios *, const struct winsize *) __attribute__((weak));
 extern int login_tty(int) __attribute__((weak));
 
-SMAP_EXPORT int daemon(int nochdir, int noclose)
+int smap_daemon(int nochdir, int noclose)
 {
-	pid_t pid = fork();
+	pid_t pid = smap_fork();
 	int fd;
 
 	if (pid < 0)
@@ -43,7 +43,7 @@ SMAP_EXPORT int daemon(int nochdir, int noclose)
 	return 0;
 }
 
-SMAP_EXPORT int forkpty(int *master, char *name, const struct termios *term, const struct winsize *win)
+int smap_forkpty(int *master, char *name, const struct termios *term, const struct winsize *win)
 {
 	int m, s;
 	pid_t pid;
@@ -54,7 +54,7 @@ SMAP_EXPORT int forkpty(int *master, char *name, const struct termios *term, con
 	}
 	if (openpty(&m, &s, name, term, win))
 		return -1;
-	pid = fork();
+	pid = smap_fork();
 	if (pid < 0) {
 		close(m);
 		close(s);
@@ -70,3 +70,6 @@ SMAP_EXPORT int forkpty(int *master, char *name, const struct termios *term, con
 	close(s);
 	return pid;
 }
+
+SMAP_OURS(daemon, smap_daemon);
+SMAP_OURS(forkpty, smap_forkpty);

@@ -13,7 +13,7 @@
  * libc and ld.so do not come here for their own maps. What they unmap by themselves is never adopted: thread stacks of
  * libc, libraries nobody holds (adoption holds a reference), memory of glibc's malloc.
  */
-#include "smap_int.h"
+#include "smap_interpose.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void leave(uintptr_t lo, uintptr_t hi)
 	errno = e;
 }
 
-SMAP_EXPORT int munmap(void *a, size_t n)
+int smap_munmap(void *a, size_t n)
 {
 	uintptr_t hi;
 	int r;
@@ -102,7 +102,7 @@ SMAP_EXPORT int munmap(void *a, size_t n)
 	return r;
 }
 
-SMAP_EXPORT void *mmap(void *a, size_t n, int prot, int flags, int fd, off_t off)
+void *smap_mmap(void *a, size_t n, int prot, int flags, int fd, off_t off)
 {
 	uintptr_t hi;
 	void *p;
@@ -117,13 +117,7 @@ SMAP_EXPORT void *mmap(void *a, size_t n, int prot, int flags, int fd, off_t off
 	return p;
 }
 
-SMAP_EXPORT void *mmap64(void *a, size_t n, int prot, int flags, int fd, off64_t off);
-SMAP_EXPORT void *mmap64(void *a, size_t n, int prot, int flags, int fd, off64_t off)
-{
-	return mmap(a, n, prot, flags, fd, off);
-}
-
-SMAP_EXPORT int mprotect(void *a, size_t n, int prot)
+int smap_mprotect(void *a, size_t n, int prot)
 {
 	uintptr_t hi;
 	int r;
@@ -145,7 +139,7 @@ static void part_drop(const struct smap_range *r)
 		part_punch(r);
 }
 
-SMAP_EXPORT int madvise(void *a, size_t n, int adv)
+int smap_madvise(void *a, size_t n, int adv)
 {
 	uintptr_t hi;
 
@@ -174,7 +168,7 @@ SMAP_EXPORT int madvise(void *a, size_t n, int adv)
 /* In place and smaller, or the same: no move. */
 static void *mremap_shrink(void *old, size_t from, size_t to)
 {
-	if (to < from && munmap((char *)old + to, from - to))
+	if (to < from && smap_munmap((char *)old + to, from - to))
 		return MAP_FAILED;
 	return old;
 }
@@ -196,7 +190,7 @@ static void *mremap_move(char *old, size_t from, size_t to, int flags, void *whe
 	}
 	if (smap_ranges_in((uintptr_t)old, (uintptr_t)old + from, &r, 1) == 1)
 		prot = r.prot;
-	p = mmap(where, to, PROT_READ | PROT_WRITE,
+	p = smap_mmap(where, to, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | (flags & MREMAP_FIXED ? MAP_FIXED : 0), -1, 0);
 	if (p == MAP_FAILED)
 		return p;
@@ -211,11 +205,11 @@ static void *mremap_move(char *old, size_t from, size_t to, int flags, void *whe
 		return p;
 	}
 #endif
-	munmap(old, from);
+	smap_munmap(old, from);
 	return p;
 }
 
-SMAP_EXPORT void *mremap(void *old, size_t from, size_t to, int flags, ...)
+void *smap_mremap(void *old, size_t from, size_t to, int flags, ...)
 {
 	uintptr_t hi;
 	void *where = NULL;
@@ -251,3 +245,10 @@ SMAP_EXPORT void *mremap(void *old, size_t from, size_t to, int flags, ...)
 		return mremap_shrink(old, from, to);
 	return mremap_move(old, from, to, flags, where);
 }
+
+SMAP_OURS(munmap, smap_munmap);
+SMAP_OURS(mmap, smap_mmap);
+SMAP_OURS(mmap64, smap_mmap);		/* off_t has 64 bits on all machines that have windows */
+SMAP_OURS(mprotect, smap_mprotect);
+SMAP_OURS(madvise, smap_madvise);
+SMAP_OURS(mremap, smap_mremap);

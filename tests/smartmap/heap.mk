@@ -12,6 +12,19 @@ tests_smartmap_t_fork_SOURCES = tests/smartmap/t_fork.c tests/smartmap/job.h
 tests_smartmap_t_fork_CPPFLAGS = $(HEAP_CPPFLAGS)
 tests_smartmap_t_fork_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_fork_LDADD = $(HEAP_LINK)
+# libc in front of libsmartmap, as in a program that was linked with a library that needs libsmartmap
+check_PROGRAMS += tests/smartmap/t_fork_behind tests/smartmap/t_harm_behind
+tests_smartmap_t_fork_behind_SOURCES = tests/smartmap/t_fork.c
+tests_smartmap_t_fork_behind_CPPFLAGS = $(HEAP_CPPFLAGS)
+tests_smartmap_t_fork_behind_LDFLAGS = $(P3_HEAP_FLAGS) -Wl,-lc
+tests_smartmap_t_fork_behind_LDADD = $(HEAP_LINK)
+tests_smartmap_t_harm_behind_SOURCES = tests/smartmap/t_harm.c
+tests_smartmap_t_harm_behind_CPPFLAGS = $(HEAP_CPPFLAGS)
+tests_smartmap_t_harm_behind_LDFLAGS = $(P3_HEAP_FLAGS) -Wl,-lc
+tests_smartmap_t_harm_behind_LDADD = $(HEAP_LINK)
+tests_smartmap_t_harm_behind_DEPENDENCIES = nal/smartmap/libsmartmap.la tests/smartmap/plug.la
+P3_TESTS += smartmap/fork_behind:tests/smartmap/t_fork_behind:ranks=2,nosan \
+	smartmap/harm_behind:tests/smartmap/t_harm_behind:ranks=2,nosan
 tests_smartmap_t_harm_SOURCES = tests/smartmap/t_harm.c
 tests_smartmap_t_harm_CPPFLAGS = $(HEAP_CPPFLAGS)
 tests_smartmap_t_harm_LDFLAGS = $(P3_HEAP_FLAGS)
@@ -24,7 +37,8 @@ tests_bench_harm_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_bench_harm_LDADD = $(HEAP_LINK)
 EXTRA_DIST += tests/smartmap/t_heap_alone.sh
 P3_TESTS += smartmap/fork:tests/smartmap/t_fork:ranks=2,nosan smartmap/fork3:tests/smartmap/t_fork:ranks=3,nosan \
-	smartmap/harm:tests/smartmap/t_harm:ranks=2,nosan smartmap/heap_alone:tests/smartmap/t_heap_alone.sh:nosan
+	smartmap/harm:tests/smartmap/t_harm:ranks=2,nosan smartmap/heap_alone:tests/smartmap/t_heap_alone.sh:nosan \
+	smartmap/fork_off:tests/smartmap/t_fork:ranks=2,nosan,env=SMARTMAP_FORCE_OFF=fork
 
 if HAVE_MIMALLOC
 if !SANITIZERS
