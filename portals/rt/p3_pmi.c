@@ -2,8 +2,8 @@
 /*
  * p3_pmi.c - PMI-1 on the wire
  *
- * Invariant: no byte beyond the line that ends an answer is ever taken from the descriptor. On a socket the line's
- * end is found by MSG_PEEK; on anything else bytes are read one at a time. After a timeout or a malformed answer the
+ * Invariant: no byte beyond the line that ends an answer is ever taken from the socket: its end is found by MSG_PEEK
+ * first. After a timeout or a malformed answer the
  * stream has no known state, so the connection is given up (fd = -1) and all later calls return -EPIPE.
  *
  * Another client in the process may have sent "init" already; launchers accept it again. "finalize" makes the
@@ -14,6 +14,7 @@
 #include "p3_pmi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -58,8 +59,6 @@ static int send_all(struct p3_pmi *p, const char *buf, size_t len)
 	while (len) {
 		ssize_t n = send(p->fd, buf, len, MSG_NOSIGNAL);
 
-		if (n < 0 && errno == ENOTSOCK)
-			n = write(p->fd, buf, len);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
 			struct pollfd f = { p->fd, POLLOUT, 0 };
 
@@ -80,8 +79,6 @@ static ssize_t take(int fd, char *buf, size_t room)
 	ssize_t n = recv(fd, buf, room, MSG_PEEK);
 	const char *nl;
 
-	if (n < 0 && errno == ENOTSOCK)
-		return read(fd, buf, 1);
 	if (n <= 0)
 		return n;
 	nl = memchr(buf, '\n', (size_t)n);
@@ -268,6 +265,7 @@ static int connect_port(struct p3_pmi *p, const char *hostport, int id, int time
 
 static int connect_any(struct p3_pmi *p, int timeout_ms)
 {
+	static const char outside[] = "the launcher's rank is outside 0 .. size-1 (PMI_RANK, PMI_SIZE)";
 	struct stat st;
 	int id;
 
@@ -275,13 +273,17 @@ static int connect_any(struct p3_pmi *p, int timeout_ms)
 	p->rank = p->size = -1;
 	if (env_int("PMI_RANK", &p->rank) < 0 || env_int("PMI_SIZE", &p->size) < 0)
 		return fail(p, -1, "PMI_RANK or PMI_SIZE is not a number");
+	if (getenv("PMI_FD") && (p->size < 1 || p->rank >= p->size))
+		return fail(p, -1, outside);
 	if (getenv("PMI_FD")) {
 		if (env_int("PMI_FD", &p->fd))
 			return fail(p, -1, "PMI_FD is not a number");
-		if (fstat(p->fd, &st)) {
+		if (fstat(p->fd, &st) || !S_ISSOCK(st.st_mode)) {	/* ours was closed, a file may have the number now */
 			p->fd = -1;
-			return fail(p, -1, "PMI_FD is not an open descriptor; unset PMI_FD, PMI_RANK and PMI_SIZE to run alone");
+			return fail(p, -1, "PMI_FD is not an open socket; a program that a rank has started is no rank: unset "
+				    "PMI_FD, PMI_RANK and PMI_SIZE to run it alone");
 		}
+		fcntl(p->fd, F_SETFD, FD_CLOEXEC);	/* programs that this rank starts must not speak for it */
 	} else {
 		if (env_int("PMI_ID", &id))
 			return fail(p, -1, "PMI_ID is not a number");
@@ -291,7 +293,7 @@ static int connect_any(struct p3_pmi *p, int timeout_ms)
 			return give_up(p, -1, "fstat of the PMI connection failed");
 	}
 	if (p->size < 1 || p->size > 1 << 24 || p->rank < 0 || p->rank >= p->size)
-		return give_up(p, -1, "the launcher's rank is outside 0 .. size-1 (PMI_RANK, PMI_SIZE)");
+		return give_up(p, -1, outside);
 	p->dev = st.st_dev;
 	p->ino = st.st_ino;
 	p->pid = getpid();

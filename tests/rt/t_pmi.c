@@ -436,6 +436,17 @@ static int reuse_fd(void *arg)
 	return 0;
 }
 
+/* A program that the rank starts: must not find the connection open. */
+static int start_another(void *arg)
+{
+	char cmd[60];
+
+	if (describe(arg))
+		return 9;
+	snprintf(cmd, sizeof(cmd), "test ! -e /proc/self/fd/%s", getenv("PMI_FD"));
+	return system(cmd) ? 7 : 0;
+}
+
 static int die(void *arg)
 {
 	describe(arg);
@@ -484,6 +495,14 @@ static void t_forked_child_is_silent(void)
 {
 	reset(1, NULL);
 	launch(&f, fork_and_exit, NULL);
+	CHECK_INT(f.rank[0].status, 0);
+	CHECK_INT(f.finalizes, 1);
+}
+
+static void t_programs_that_a_rank_starts_do_not_inherit_the_connection(void)
+{
+	reset(1, NULL);
+	launch(&f, start_another, NULL);
 	CHECK_INT(f.rank[0].status, 0);
 	CHECK_INT(f.finalizes, 1);
 }
@@ -592,7 +611,8 @@ static void t_half_set_launcher_variables(void)
 		{ { "PMI_PORT=localhost:1" }, "PMI_PORT is set but PMI_ID is not" },
 		{ { "PMI_PORT=nonsense", "PMI_ID=0" }, "PMI_PORT is not of the form host:port" },
 		{ { "PMI_PORT=127.0.0.1:1", "PMI_ID=0" }, "could not connect to PMI_PORT" },
-		{ { "PMI_FD=777", "PMI_RANK=0", "PMI_SIZE=1" }, "PMI_FD is not an open descriptor" },
+		{ { "PMI_FD=777", "PMI_RANK=0", "PMI_SIZE=1" }, "PMI_FD is not an open socket" },
+		{ { "PMI_FD=1", "PMI_RANK=0", "PMI_SIZE=1" }, "PMI_FD is not an open socket" },	/* a pipe */
 		{ { "PMI_FD=x", "PMI_RANK=0", "PMI_SIZE=1" }, "PMI_FD is not a number" },
 		{ { "PMI_FD=1", "PMI_RANK=2", "PMI_SIZE=2" }, "rank is outside 0 .. size-1" },
 		{ { "PMI_FD=1", "PMI_RANK=0", "PMI_SIZE=0" }, "rank is outside 0 .. size-1" },
@@ -628,7 +648,8 @@ int main(void)
 		T(t_bad_order_file_is_one_line_and_ends_the_job), T(t_several_nodes_are_refused_in_one_line), T(t_maps_of_several_nodes),
 		T(t_failing_rank_ends_the_job_with_its_status), T(t_rank_that_has_closed_may_exit_as_it_likes),
 		T(t_killed_rank_says_nothing), T(t_shared_connection_is_not_finalized), T(t_forked_child_is_silent),
-		T(t_reused_descriptor_is_not_written_to), T(t_put_and_get), T(t_misbehaving_launchers),
+		T(t_reused_descriptor_is_not_written_to),
+		T(t_programs_that_a_rank_starts_do_not_inherit_the_connection), T(t_put_and_get), T(t_misbehaving_launchers),
 		T(t_half_set_launcher_variables), { 0 }
 	};
 
