@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# The Portals calls: one suite, run alone (sending to itself), by pairs of ranks, and by four pairs; with targets that
+# make no call and with targets that poll; with memory that peers can and cannot touch directly.
+check_PROGRAMS += tests/api/t_put
+tests_api_t_put_SOURCES = tests/api/t_put.c tests/api/ptl.h
+tests_api_t_put_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_put_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_match
+tests_api_t_match_SOURCES = tests/api/t_match.c tests/api/ptl.h
+tests_api_t_match_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_match_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_get
+tests_api_t_get_SOURCES = tests/api/t_get.c tests/api/ptl.h
+tests_api_t_get_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_get_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_iovec
+tests_api_t_iovec_SOURCES = tests/api/t_iovec.c tests/api/ptl.h
+tests_api_t_iovec_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_iovec_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_update
+tests_api_t_update_SOURCES = tests/api/t_update.c tests/api/ptl.h
+tests_api_t_update_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_update_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_eq
+tests_api_t_eq_SOURCES = tests/api/t_eq.c tests/api/ptl.h
+tests_api_t_eq_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_eq_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_init
+tests_api_t_init_SOURCES = tests/api/t_init.c tests/api/ptl.h
+tests_api_t_init_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_init_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_bad
+tests_api_t_bad_SOURCES = tests/api/t_bad.c tests/api/ptl.h
+tests_api_t_bad_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_bad_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_polled
+tests_api_t_polled_SOURCES = tests/api/t_polled.c tests/api/ptl.h
+tests_api_t_polled_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_polled_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_busy
+tests_api_t_busy_SOURCES = tests/api/t_busy.c tests/api/ptl.h
+tests_api_t_busy_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_busy_LDADD = $(T_LIBS)
+
+P3_TESTS += api/init:tests/api/t_init:valgrind api/init-2:tests/api/t_init:ranks=2
+P3_TESTS += api/put:tests/api/t_put:limit=120,valgrind \
+	api/put-2:tests/api/t_put:ranks=2,limit=120,valgrind \
+	api/put-2-poll:tests/api/t_put:ranks=2,limit=120,env=T_POLL=1 \
+	api/put-2-private:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/put-2-private-poll:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/put-8:tests/api/t_put:ranks=8,limit=240
+P3_TESTS += api/match:tests/api/t_match:limit=120,valgrind \
+	api/match-2:tests/api/t_match:ranks=2,limit=120,valgrind \
+	api/match-2-poll:tests/api/t_match:ranks=2,limit=120,env=T_POLL=1 \
+	api/match-2-private:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/match-2-private-poll:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/match-8:tests/api/t_match:ranks=8,limit=240
+P3_TESTS += api/get:tests/api/t_get:limit=120,valgrind \
+	api/get-2:tests/api/t_get:ranks=2,limit=120,valgrind \
+	api/get-2-poll:tests/api/t_get:ranks=2,limit=120,env=T_POLL=1 \
+	api/get-2-private:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/get-2-private-poll:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/get-8:tests/api/t_get:ranks=8,limit=240
+P3_TESTS += api/iovec:tests/api/t_iovec:limit=120,valgrind \
+	api/iovec-2:tests/api/t_iovec:ranks=2,limit=120,valgrind \
+	api/iovec-2-poll:tests/api/t_iovec:ranks=2,limit=120,env=T_POLL=1 \
+	api/iovec-2-private:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/iovec-2-private-poll:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/iovec-8:tests/api/t_iovec:ranks=8,limit=240
+P3_TESTS += api/update:tests/api/t_update:limit=120,valgrind \
+	api/update-2:tests/api/t_update:ranks=2,limit=120,valgrind \
+	api/update-2-poll:tests/api/t_update:ranks=2,limit=120,env=T_POLL=1 \
+	api/update-2-private:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/update-2-private-poll:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/update-8:tests/api/t_update:ranks=8,limit=240
+P3_TESTS += api/eq:tests/api/t_eq:limit=120,valgrind \
+	api/eq-2:tests/api/t_eq:ranks=2,limit=120,valgrind \
+	api/eq-2-poll:tests/api/t_eq:ranks=2,limit=120,env=T_POLL=1 \
+	api/eq-2-private:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/eq-2-private-poll:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/eq-8:tests/api/t_eq:ranks=8,limit=240
+P3_TESTS += api/bad:tests/api/t_bad:limit=120,valgrind \
+	api/bad-2:tests/api/t_bad:ranks=2,limit=120,valgrind \
+	api/bad-2-poll:tests/api/t_bad:ranks=2,limit=120,env=T_POLL=1 \
+	api/bad-2-private:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=no \
+	api/bad-2-private-poll:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/bad-8:tests/api/t_bad:ranks=8,limit=240
+P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_polled:ranks=2 \
+	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
+	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \
+	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=no

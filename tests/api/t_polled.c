@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * t_polled.c - portals whose owner promised to poll (PtlPTPolled_np): puts wait for it, a full inbox is told
+ */
+#include "ptl.h"
+
+static unsigned char src[2 * PTL_INLINE_MAX_NP], dst[1 << 20];
+static ptl_handle_me_t me;
+static ptl_handle_md_t mdh, h;
+static ptl_handle_eq_t eq;
+static ptl_event_t ev[4];
+
+static void polled(int on, size_t len)
+{
+	TGT {
+		if (on) {
+			OK(PtlEQAlloc(ni, 65536, PTL_EQ_HANDLER_NONE, &eq));
+			OK(p_post(1, p_md(dst, len, PTL_MD_THRESH_INF,
+					  PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq), &me, &mdh));
+		} else {
+			OK(PtlMEUnlink(me));
+			OK(PtlEQFree(eq));
+		}
+		OK(PtlPTPolled_np(ni, PT, on));
+	}
+	INI {
+		if (on)
+			OK(PtlMDBind(ni, p_md(src, sizeof(src), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &h));
+		else
+			OK(PtlMDUnlink(h));
+	}
+	p_step();
+}
+
+static int put(size_t len, ptl_hdr_data_t hdr)
+{
+	return PtlPutRegion(h, 0, len, PTL_NO_ACK_REQ, peer, PT, 0, 1, 0, hdr);
+}
+
+/* Nothing gets lost, the order is kept, and PTL_NO_SPACE is followed by room once the owner has polled. */
+static void t_full_inbox_is_told_and_nothing_is_lost(void)
+{
+	enum { N = 20000 };
+	unsigned refused = 0, got = 0;
+	double until = t_now() + 60;
+
+	polled(1, sizeof(dst));
+	for (unsigned i = 0; i < N || (p_tgt && got < N);) {
+		if (p_ini && i < N) {
+			int rc = put(i % 7 ? 8 + i % 100 : i % PTL_INLINE_MAX_NP, i);
+
+			if (rc == PTL_OK) {
+				i++;
+			} else {
+				if (rc != PTL_NO_SPACE) {
+					CHECK_INT(rc, PTL_NO_SPACE);
+					break;
+				}
+				refused++;
+				if (!p_tgt)
+					sched_yield();
+			}
+		} else if (p_ini && !p_tgt) {
+			break;
+		}
+		TGT {
+			if (!p_ini)
+				i = N;
+			if (!p_ini || refused || i == N) {
+				while (PtlEQGet(eq, ev) == PTL_OK) {
+					if (ev->hdr_data != got)
+						CHECK_INT(ev->hdr_data, got);
+					got++;
+				}
+				refused = 0;
+			}
+		}
+		if (t_now() > until) {
+			diag("rank %d: %u sent, %u received", t_rank(), i, got);
+			CHECK(!"time is up");
+			break;
+		}
+	}
+	TGT { CHECK_INT(got, N); }
+	p_step();
+	TGT { CHECK_INT(PtlEQGet(eq, ev), PTL_EQ_EMPTY); }
+	polled(0, 0);
+}
+
+/* While the owner makes no call its inbox fills up; the refused put has done nothing. */
+static void t_owner_that_does_not_poll_is_not_matched_for(void)
+{
+	unsigned n = 0;
+	int rc = PTL_OK;
+
+	if (t_size() == 1)
+		SKIP("a process that sends to itself is never away");
+	polled(1, sizeof(dst));
+	t_barrier();		/* not p_step(): the target must not poll */
+	INI {
+		while (n < 1000000 && (rc = put(64, n)) == PTL_OK)
+			n++;
+		CHECK_INT(rc, PTL_NO_SPACE);
+		CHECK(n > 0);
+		atomic_store(t_word(t_rank()), n);
+	}
+	t_barrier();
+	TGT {
+		n = (unsigned)atomic_load(t_word(t_rank() ^ 1));
+		for (unsigned i = 0; i < n; i++) {
+			CHECK_INT(p_get(eq, ev), PTL_OK);
+			CHECK_INT(ev->hdr_data, i);
+			if (t_bad_)
+				break;
+		}
+		CHECK_INT(PtlEQGet(eq, ev), PTL_EQ_EMPTY);
+	}
+	p_step();
+	polled(0, 0);
+}
+
+static void t_put_too_long_for_an_inbox_is_illegal(void)
+{
+	polled(1, sizeof(dst));
+	INI {
+		CHECK_INT(put(PTL_INLINE_MAX_NP + 1, 1), PTL_MD_ILLEGAL);
+		OK(put(PTL_INLINE_MAX_NP, 2));
+	}
+	TGT {
+		CHECK_INT(p_get(eq, ev), PTL_OK);
+		CHECK_INT(ev->hdr_data, 2);
+		CHECK_INT(ev->mlength, PTL_INLINE_MAX_NP);
+	}
+	p_step();
+	polled(0, 0);
+}
+
+static void t_polled_data_arrive_whole(void)
+{
+	polled(1, sizeof(dst));
+	for (size_t n = 0; n <= PTL_INLINE_MAX_NP; n = n < 300 ? n + 1 : n + 977) {
+		INI {
+			p_fill(src, n, (unsigned)n);
+			OK(put(n, n));
+			memset(src, 0xee, n);		/* locally complete */
+		}
+		TGT {
+			CHECK_INT(p_get(eq, ev), PTL_OK);
+			CHECK_INT(ev->mlength, n);
+			p_fill(src, n, (unsigned)n);
+			CHECK_MEM(dst, src, n);
+		}
+		p_step();
+		if (t_bad_)
+			break;
+	}
+	polled(0, 0);
+}
+
+/* Acknowledgement, drops and access control are the same there. */
+static void t_polled_portal_acks_and_drops(void)
+{
+	ptl_handle_md_t a;
+	long long drops = 0;
+
+	TGT { drops = p_drops(); }
+	polled(1, sizeof(dst));
+	INI {
+		OK(PtlMDBind(ni, p_md(src, 8, PTL_MD_THRESH_INF, 0, ieq), PTL_RETAIN, &a));
+		OK(PtlPut(a, PTL_ACK_REQ, peer, PT, 0, 2, 0, 0));	/* no such bits */
+		OK(PtlPut(a, PTL_ACK_REQ, peer, PT, 0, 1, 0, 3));
+	}
+	TGT {
+		CHECK_INT(p_get(eq, ev), PTL_OK);
+		CHECK_INT(ev->hdr_data, 3);
+		CHECK_INT(p_drops(), drops + 1);
+	}
+	INI {
+		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);
+		EVENTS(ieq, ev, PTL_EVENT_ACK);
+		NONE(ieq);
+		OK(PtlMDUnlink(a));
+	}
+	p_step();
+	polled(0, 0);
+}
+
+static void t_back_to_bypass(void)
+{
+	TGT { OK(p_post(1, p_md(dst, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, PTL_EQ_NONE), &me, &mdh)); }
+	t_barrier();
+	INI {
+		p_fill(src, 8, 5);
+		OK(p_put_full(src, 8, PTL_ACK_REQ, PT, 1, 0, 0, ieq));	/* the target makes no call */
+		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+	}
+	t_barrier();
+	TGT { OK(PtlMEUnlink(me)); }
+	p_step();
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = {
+		T(t_full_inbox_is_told_and_nothing_is_lost), T(t_owner_that_does_not_poll_is_not_matched_for),
+		T(t_put_too_long_for_an_inbox_is_illegal), T(t_polled_data_arrive_whole),
+		T(t_polled_portal_acks_and_drops), T(t_back_to_bypass), { 0 }
+	};
+
+	return p_main(cases);
+}

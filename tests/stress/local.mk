@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+check_PROGRAMS += tests/stress/t_mix tests/stress/t_conditional
+tests_stress_t_mix_SOURCES = tests/stress/t_mix.c tests/api/ptl.h
+tests_stress_t_mix_CPPFLAGS = $(T_CPPFLAGS)
+tests_stress_t_mix_LDADD = $(T_LIBS)
+tests_stress_t_conditional_SOURCES = tests/stress/t_conditional.c tests/api/ptl.h
+tests_stress_t_conditional_CPPFLAGS = $(T_CPPFLAGS)
+tests_stress_t_conditional_LDADD = $(T_LIBS)
+
+P3_TESTS += stress/mix-1:tests/stress/t_mix:valgrind stress/mix-2:tests/stress/t_mix:ranks=2 \
+	stress/mix-3:tests/stress/t_mix:ranks=3 stress/mix-8:tests/stress/t_mix:ranks=8,limit=180 \
+	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=no \
+	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=no \
+	stress/conditional-1:tests/stress/t_conditional stress/conditional-2:tests/stress/t_conditional:ranks=2 \
+	stress/conditional-4:tests/stress/t_conditional:ranks=4,limit=120 \
+	stress/conditional-8:tests/stress/t_conditional:ranks=8,limit=180 \
+	stress/update-1:tests/stress/t_conditional:args=update stress/update-2:tests/stress/t_conditional:ranks=2,args=update \
+	stress/update-4:tests/stress/t_conditional:ranks=4,limit=120,args=update

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * t_mix.c - all ranks send to all, messages of all sizes, while each switches between polling, waiting, computing and
+ * being away: nothing is lost, doubled or damaged, and the order of each pair is kept
+ *
+ * A sender has WINDOW places of MAX_LEN bytes at each receiver and uses them in turn (remote offset); the receiver
+ * gives a place back by a message to the credit portal once it has looked at the bytes. Message number, pair and seed
+ * determine length and bytes.
+ */
+#include "../api/ptl.h"
+
+#define PT_CREDIT	5
+#define WINDOW		16
+#define MAX_LEN		(128u << 10)
+
+static ptl_handle_eq_t eq;		/* everything that comes in */
+static unsigned char *inbox[64], *outbox;
+static uint64_t seed;
+static struct {
+	ptl_process_id_t id;
+	ptl_handle_md_t md;		/* what is sent to it */
+	uint64_t sent, credits;		/* places given back by it */
+	uint64_t started, ended;	/* from it */
+	uint64_t open[WINDOW];		/* message + 1 in each place: started, not ended */
+} with[64];
+static ptl_handle_md_t credit_md;
+static int size, rank;
+
+static uint64_t mix(uint64_t from, uint64_t to, uint64_t n)
+{
+	uint64_t s = seed ^ from << 48 ^ to << 32 ^ n;
+
+	return t_random(&s);
+}
+
+static size_t length_of(int from, int to, uint64_t n)
+{
+	uint64_t r = mix((uint64_t)from, (uint64_t)to, n);
+
+	switch (r & 15) {
+	case 0: return 8192 + (r >> 8) % (MAX_LEN - 8192);
+	case 1: case 2: return (r >> 8) % 8193;
+	case 3: return 0;
+	default: return (r >> 8) % 200;
+	}
+}
+
+static void write_bytes(unsigned char *p, int from, int to, uint64_t n)
+{
+	uint64_t r = mix((uint64_t)from, (uint64_t)to, n + 0x1000000000ull);
+	size_t len = length_of(from, to, n);
+
+	for (size_t i = 0; i < len; i += i < 512 ? 1 : 61)
+		p[i] = (unsigned char)(r >> i % 57);
+}
+
+static int right_bytes(const unsigned char *p, int from, int to, uint64_t n)
+{
+	uint64_t r = mix((uint64_t)from, (uint64_t)to, n + 0x1000000000ull);
+	size_t len = length_of(from, to, n);
+
+	for (size_t i = 0; i < len; i += i < 512 ? 1 : 61)
+		if (p[i] != (unsigned char)(r >> i % 57))
+			return 0;
+	return 1;
+}
+
+static int from_of(const ptl_event_t *ev)
+{
+	for (int r = 0; r < size; r++)
+		if (with[r].id.nid == ev->initiator.nid && with[r].id.pid == ev->initiator.pid)
+			return r;
+	return -1;
+}
+
+static void event(int rc, const ptl_event_t *ev)
+{
+	int r = from_of(ev);
+	uint64_t n = ev->hdr_data;
+
+	if (rc != PTL_OK || r < 0 || ev->ni_fail_type) {
+		CHECK_INT(rc, PTL_OK);
+		CHECK(r >= 0);
+		CHECK_INT(ev->ni_fail_type, 0);
+		return;
+	}
+	if (ev->pt_index == PT_CREDIT) {
+		if (ev->type == PTL_EVENT_PUT_END)
+			with[r].credits++;
+		return;
+	}
+	if (ev->type == PTL_EVENT_PUT_START) {
+		if (n != with[r].started)
+			CHECK_INT(n, with[r].started);		/* the order of the pair */
+		with[r].started++;
+		with[r].open[n % WINDOW] = n + 1;
+		return;
+	}
+	CHECK_INT(ev->type, PTL_EVENT_PUT_END);
+	if (with[r].open[n % WINDOW] != n + 1)
+		CHECK_INT(with[r].open[n % WINDOW], n + 1);
+	with[r].open[n % WINDOW] = 0;
+	with[r].ended++;
+	CHECK_INT(ev->mlength, length_of(r, rank, n));
+	if (!right_bytes(inbox[r] + n % WINDOW * MAX_LEN, r, rank, n)) {
+		CHECK(!"bytes are right");
+		diag("message %llu from %d, %llu bytes", (unsigned long long)n, r, (unsigned long long)ev->mlength);
+	}
+	OK(PtlPut(credit_md, PTL_NO_ACK_REQ, with[r].id, PT_CREDIT, 0, 0, 0, n));
+}
+
+static void drain(void)
+{
+	ptl_event_t ev;
+	int rc;
+
+	while ((rc = PtlEQGet(eq, &ev)) != PTL_EQ_EMPTY) {
+		event(rc, &ev);
+		if (rc != PTL_OK && rc != PTL_EQ_DROPPED)
+			return;
+	}
+}
+
+static int send_one(int to)
+{
+	uint64_t n = with[to].sent;
+
+	if (n - with[to].credits >= WINDOW)
+		return 0;
+	write_bytes(outbox, rank, to, n);
+	/* larger ones are locally complete with SEND_END only: here they have gone when the target gives its credit;
+	 * each peer and place has bytes of its own */
+	if (length_of(rank, to, n) > PTL_INLINE_MAX_NP) {
+		unsigned char *own = outbox + MAX_LEN * (1 + (size_t)to * WINDOW + n % WINDOW);
+
+		write_bytes(own, rank, to, n);
+		OK(PtlPutRegion(with[to].md, (ptl_size_t)(own - outbox), length_of(rank, to, n), PTL_NO_ACK_REQ,
+				with[to].id, PT, 0, 0, n % WINDOW * MAX_LEN, n));
+	} else {
+		OK(PtlPutRegion(with[to].md, 0, length_of(rank, to, n), PTL_NO_ACK_REQ, with[to].id, PT, 0,
+				0, n % WINDOW * MAX_LEN, n));
+	}
+	with[to].sent++;
+	return 1;
+}
+
+static void t_mixture_of_movers_keeps_order(void)
+{
+	const char *secs = getenv("T_SECONDS");
+	double until = t_now() + (secs ? atof(secs) : 4), give_up;
+	uint64_t r = seed + (uint64_t)rank * 977, sent = 0, ended = 0;
+	ptl_handle_me_t me;
+
+	OK(PtlEQAlloc(ni, (ptl_size_t)size * WINDOW * 8, PTL_EQ_HANDLER_NONE, &eq));
+	outbox = malloc(MAX_LEN * (1 + (size_t)size * WINDOW));
+	NEED(outbox);
+	for (int i = 0; i < size; i++) {
+		inbox[i] = malloc(MAX_LEN * WINDOW);
+		NEED(inbox[i]);
+		with[i].id = p_id(i);
+		OK(PtlMEAttach(ni, PT, with[i].id, 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me));
+		OK(PtlMDAttach(me, p_md(inbox[i], MAX_LEN * WINDOW, PTL_MD_THRESH_INF,
+					PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq), PTL_RETAIN, NULL));
+		OK(PtlMDBind(ni, p_md(outbox, MAX_LEN * (1 + (size_t)size * WINDOW), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
+			     PTL_RETAIN, &with[i].md));
+	}
+	OK(p_post_at(PT_CREDIT, 0, ~0ull, PTL_RETAIN,
+		     p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN, &me, NULL));
+	OK(PtlMDBind(ni, p_md(NULL, 0, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &credit_md));
+	t_barrier();
+	while (t_now() < until && t_bad_ < 10) {
+		uint64_t x = t_random(&r);
+		ptl_event_t ev;
+		int which, rc;
+
+		switch (x & 7) {
+		case 0:		/* away: the library is not called */
+			if (x >> 8 & 15)
+				sched_yield();
+			else
+				nanosleep(&(struct timespec){ 0, (long)(x >> 16 & 0xfffff) }, NULL);
+			break;
+		case 1:		/* compute */
+			for (volatile unsigned i = 0; i < (x >> 8 & 0xfff); i++)
+				;
+			break;
+		case 2:		/* wait, perhaps asleep */
+			rc = PtlEQPoll(&eq, 1, (ptl_time_t)(x >> 8 & 1), &ev, &which);
+			if (rc != PTL_EQ_EMPTY)
+				event(rc, &ev);
+			break;
+		case 3:
+		case 4:		/* poll for a while */
+			for (unsigned i = 0; i < (x >> 8 & 255); i++) {
+				rc = PtlEQGet(eq, &ev);
+				if (rc != PTL_EQ_EMPTY)
+					event(rc, &ev);
+			}
+			break;
+		default:
+			for (unsigned i = 0; i < (x >> 8 & 15) + 1; i++)
+				send_one((int)((x >> 16) % (unsigned)size));
+		}
+	}
+	/* how many each has sent; then everybody takes what is still on its way */
+	for (int i = 0; i < size; i++) {
+		atomic_store(t_word(rank * 12 + i), with[i].sent);
+		sent += with[i].sent;
+	}
+	t_barrier();
+	give_up = t_now() + 30;
+	for (int i = 0; i < size; i++)
+		while ((with[i].ended < atomic_load(t_word(i * 12 + rank)) || with[i].credits < with[i].sent) &&
+		       t_now() < give_up && t_bad_ < 10) {
+			drain();
+			sched_yield();
+		}
+	for (int i = 0; i < size; i++) {
+		CHECK_INT(with[i].started, atomic_load(t_word(i * 12 + rank)));
+		CHECK_INT(with[i].ended, atomic_load(t_word(i * 12 + rank)));
+		CHECK_INT(with[i].credits, with[i].sent);
+		ended += with[i].ended;
+	}
+	CHECK_INT(p_drops(), 0);
+	CHECK_INT(p_status(PTL_SR_CORRUPT_NP), 0);
+	diag("rank %d: %llu messages sent, %llu received", rank, (unsigned long long)sent, (unsigned long long)ended);
+	CHECK(sent > 100);
+	t_barrier();
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = { T(t_mixture_of_movers_keeps_order), { 0 } };
+
+	size = t_size();
+	rank = t_rank();
+	if (size > 12)
+		bail("made for twelve ranks at most");
+	seed = t_seed();
+	return p_main(cases);
+}
