@@ -32,6 +32,8 @@ include $(top_srcdir)/tests/unit/local.mk
 include $(top_srcdir)/tests/doc/local.mk
 include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
+include $(top_srcdir)/tests/api/local.mk
+include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk
 include $(top_srcdir)/tests/smartmap/heap.mk

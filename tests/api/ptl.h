@@ -27,7 +27,8 @@ static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
 static int p_ini = 1, p_tgt = 1, p_poll;
 static ptl_handle_eq_t ieq, teq;	/* events of the sending side, of the target */
 static ptl_handle_eq_t p_idle_eq, p_sync_eq;
-static ptl_handle_md_t p_sync_md;
+static ptl_handle_md_t p_sync_md, p_sync_target_md;
+static ptl_handle_me_t p_sync_me;
 static double p_patience = 20;		/* seconds for an event; less after the first that never came */
 
 #define INI if (p_ini)
@@ -214,7 +215,6 @@ __attribute__((unused)) static void p_fill(void *p, size_t len, unsigned seed)
 __attribute__((unused)) static void p_init(void)
 {
 	const char *poll = getenv("T_POLL");
-	ptl_handle_me_t me;
 	int max, rc;
 	unsigned rank, size;
 
@@ -241,8 +241,8 @@ __attribute__((unused)) static void p_init(void)
 	    PtlEQAlloc(ni, 2, PTL_EQ_HANDLER_NONE, &p_idle_eq) || PtlEQAlloc(ni, 4, PTL_EQ_HANDLER_NONE, &p_sync_eq))
 		bail("PtlEQAlloc");
 	if (p_post_at(PT_SYNC, 0, ~0ull, PTL_RETAIN,
-		      p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, PTL_EQ_NONE), PTL_RETAIN, &me,
-		      NULL))
+		      p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, PTL_EQ_NONE), PTL_RETAIN,
+		      &p_sync_me, &p_sync_target_md))
 		bail("the entry for synchronising messages");
 	if (PtlMDBind(ni, p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
 			       p_sync_eq), PTL_RETAIN, &p_sync_md))

@@ -95,8 +95,8 @@ static int is_object(ptl_handle_any_t h, char kind)
 	switch (kind) {
 	case 'n': return h == ni;
 	case 'e': return h == ieq || h == teq || h == p_idle_eq || h == p_sync_eq;
-	case 'm': return h == me;
-	default: return h == mdh || h == bound || h == p_sync_md;
+	case 'm': return h == me || h == p_sync_me;
+	default: return h == mdh || h == bound || h == p_sync_md || h == p_sync_target_md;
 	}
 }
 

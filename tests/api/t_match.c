@@ -328,21 +328,28 @@ static void t_each_drop_is_counted(void)
 	}
 	p_step();
 	INI {
-		OK(p_put_full(src, 8, PTL_ACK_REQ, (ptl_pt_index_t)lim.max_pt_index + 1, 1, 0, 0, ieq));
-		OK(p_put_full(src, 8, PTL_ACK_REQ, 0x7fffffff, 1, 0, 0, ieq));
-		OK(p_put_full(src, 8, PTL_ACK_REQ, 0xffffffff, 1, 0, 0, ieq));
-		OK(p_put_full(src, 8, PTL_ACK_REQ, PT + 2, 1, 0, 0, ieq));
-		OK(p_put_full(src, 8, PTL_ACK_REQ, PT, 2, 0, 0, ieq));
-		OK(p_put_full(src, 200, PTL_ACK_REQ, PT, 3, 0, 0, ieq));
-		ptl_handle_md_t h;
+		const struct {
+			ptl_size_t len;
+			ptl_pt_index_t pt;
+			ptl_ac_index_t ac;
+			ptl_match_bits_t bits;
+		} bad[8] = {
+			{ 8, (ptl_pt_index_t)lim.max_pt_index + 1, 0, 1 }, { 8, 0x7fffffff, 0, 1 }, { 8, 0xffffffff, 0, 1 },
+			{ 8, PT + 2, 0, 1 }, { 8, PT, 0, 2 }, { 200, PT, 0, 3 },
+			{ 8, PT, (ptl_ac_index_t)lim.max_ac_index + 1, 1 }, { 8, PT, 0xffffffff, 1 },
+		};
+		ptl_handle_md_t h[8];
 
-		OK(PtlMDBind(ni, p_md(src, 8, 1, 0, ieq), PTL_UNLINK, &h));
-		OK(PtlPut(h, PTL_ACK_REQ, peer, PT, (ptl_ac_index_t)lim.max_ac_index + 1, 1, 0, 0));
-		OK(PtlMDBind(ni, p_md(src, 8, 1, 0, ieq), PTL_UNLINK, &h));
-		OK(PtlPut(h, PTL_ACK_REQ, peer, PT, 0xffffffff, 1, 0, 0));
+		for (int i = 0; i < 8; i++) {
+			OK(PtlMDBind(ni, p_md(src, bad[i].len, 2, 0, ieq), PTL_UNLINK, &h[i]));
+			OK(PtlPut(h[i], PTL_ACK_REQ, peer, bad[i].pt, bad[i].ac, bad[i].bits, 0, 0));
+		}
 		p_sync();
 		for (int i = 0; i < 8; i++)
 			EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);
+		NONE(ieq);	/* and no ACK */
+		for (int i = 0; i < 8; i++)
+			OK(PtlMDUnlink(h[i]));
 	}
 	p_step();
 	TGT {
