@@ -403,6 +403,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		struct p3l_ni *src = NULL;
 		enum p3l_verdict v;
 		struct p3l_op *op;
+		bool promised;
 
 		if (p3_unlikely(lines < 0)) {	/* nonsense: the lane cannot be read any further */
 			p3l_count(&ni->env, &stats->corrupt, 1);
@@ -410,7 +411,8 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 			p3l_lane_advance(l, lane, 1);
 			continue;
 		}
-		if (h.pt <= l->max_pt && p3l_pt_polled(l, h.pt) && (!owner || polled++ >= POLLED_BATCH))
+		promised = h.pt <= l->max_pt && p3l_pt_polled(l, h.pt);
+		if (promised && (!owner || polled++ >= POLLED_BATCH))
 			break;
 		h.nid = l->nid;
 		h.pid = nal_id(ni, from).pid;
@@ -442,7 +444,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		op = p3l_op_get(&ni->env, l);
 		if (p3_unlikely(!op))
 			break;
-		v = p3l_target_begin(&ni->env, l, &h, op, true);
+		v = p3l_target_begin(&ni->env, l, &h, op, promised);
 		if (p3_unlikely(v == P3L_WAIT))
 			break;
 		p3l_lane_advance(l, lane, (uint32_t)lines);
