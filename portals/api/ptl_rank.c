@@ -27,8 +27,10 @@ static int get_job(ptl_handle_ni_t ni, const struct p3_rt_job **job)
 		p3_error("%s", err);
 		return PTL_NO_INIT;
 	}
-	if (ni == PTL_INVALID_HANDLE || !PtlNIHandle)
+	if (!PtlNIHandle)
 		return PTL_OK;
+	if (ni == PTL_INVALID_HANDLE)	/* no interface yet: PtlInit is enough */
+		return PtlNIHandle(ni, &same) == PTL_NO_INIT ? PTL_NO_INIT : PTL_OK;
 	return PtlNIHandle(ni, &same) == PTL_OK && same == ni ? PTL_OK : PTL_NI_INVALID;
 }
 

@@ -17,7 +17,7 @@ static struct p3l_slot *slot_of(const struct p3l_ni *ni, const struct p3l_eq *q,
 
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
 {
-	uint32_t log2 = 1, i, n;
+	uint32_t log2 = 2, i, n;	/* fewer slots than an operation has events would never have room */
 	struct p3l_eq *q;
 	uint64_t off;
 	int rc = PTL_NO_SPACE;

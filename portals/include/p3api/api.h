@@ -29,7 +29,7 @@ void PtlFini(void);
 /**
  * PtlNIInit - open an interface (3.5); joins the job on this node, so the first call is collective over its ranks
  * @interface: PTL_IFACE_DEFAULT, or PTL_IFACE_UTCP.. / PTL_IFACE_IBNG as names of the same
- * @pid:       PTL_PID_ANY, or the pid wanted (below 2^16 and unused on this node)
+ * @pid:       PTL_PID_ANY, or the pid wanted (at most 0x3fffff, unused on this node)
  * @desired:   NULL, or limits wanted; smaller ones are honoured, larger ones cut down
  * @actual:    out, limits in force; NULL allowed
  * @ni:        out, handle
