@@ -46,46 +46,46 @@ P3_TESTS += api/init:tests/api/t_init:valgrind api/init-2:tests/api/t_init:ranks
 P3_TESTS += api/put:tests/api/t_put:limit=120,valgrind \
 	api/put-2:tests/api/t_put:ranks=2,limit=120,valgrind \
 	api/put-2-poll:tests/api/t_put:ranks=2,limit=120,env=T_POLL=1 \
-	api/put-2-private:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/put-2-private-poll:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/put-2-private:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/put-2-private-poll:tests/api/t_put:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/put-8:tests/api/t_put:ranks=8,limit=240
 P3_TESTS += api/match:tests/api/t_match:limit=120,valgrind \
 	api/match-2:tests/api/t_match:ranks=2,limit=120,valgrind \
 	api/match-2-poll:tests/api/t_match:ranks=2,limit=120,env=T_POLL=1 \
-	api/match-2-private:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/match-2-private-poll:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/match-2-private:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/match-2-private-poll:tests/api/t_match:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/match-8:tests/api/t_match:ranks=8,limit=240
 P3_TESTS += api/get:tests/api/t_get:limit=120,valgrind \
 	api/get-2:tests/api/t_get:ranks=2,limit=120,valgrind \
 	api/get-2-poll:tests/api/t_get:ranks=2,limit=120,env=T_POLL=1 \
-	api/get-2-private:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/get-2-private-poll:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/get-2-private:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/get-2-private-poll:tests/api/t_get:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/get-8:tests/api/t_get:ranks=8,limit=240
 P3_TESTS += api/iovec:tests/api/t_iovec:limit=120,valgrind \
 	api/iovec-2:tests/api/t_iovec:ranks=2,limit=120,valgrind \
 	api/iovec-2-poll:tests/api/t_iovec:ranks=2,limit=120,env=T_POLL=1 \
-	api/iovec-2-private:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/iovec-2-private-poll:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/iovec-2-private:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/iovec-2-private-poll:tests/api/t_iovec:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/iovec-8:tests/api/t_iovec:ranks=8,limit=240
 P3_TESTS += api/update:tests/api/t_update:limit=120,valgrind \
 	api/update-2:tests/api/t_update:ranks=2,limit=120,valgrind \
 	api/update-2-poll:tests/api/t_update:ranks=2,limit=120,env=T_POLL=1 \
-	api/update-2-private:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/update-2-private-poll:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/update-2-private:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/update-2-private-poll:tests/api/t_update:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/update-8:tests/api/t_update:ranks=8,limit=240
 P3_TESTS += api/eq:tests/api/t_eq:limit=120,valgrind \
 	api/eq-2:tests/api/t_eq:ranks=2,limit=120,valgrind \
 	api/eq-2-poll:tests/api/t_eq:ranks=2,limit=120,env=T_POLL=1 \
-	api/eq-2-private:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/eq-2-private-poll:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/eq-2-private:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/eq-2-private-poll:tests/api/t_eq:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/eq-8:tests/api/t_eq:ranks=8,limit=240
 P3_TESTS += api/bad:tests/api/t_bad:limit=120,valgrind \
 	api/bad-2:tests/api/t_bad:ranks=2,limit=120,valgrind \
 	api/bad-2-poll:tests/api/t_bad:ranks=2,limit=120,env=T_POLL=1 \
-	api/bad-2-private:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=no \
-	api/bad-2-private-poll:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=no+T_POLL=1 \
+	api/bad-2-private:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/bad-2-private-poll:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/bad-8:tests/api/t_bad:ranks=8,limit=240
 P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_polled:ranks=2 \
 	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
 	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \
-	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=no
+	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=none

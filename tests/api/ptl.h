@@ -111,6 +111,31 @@ __attribute__((unused)) static int p_events_(ptl_handle_eq_t eq, ptl_event_t *ev
 	p_events_(eq, ev, (const ptl_event_kind_t[]){ __VA_ARGS__ },				\
 		  (int)(sizeof((const ptl_event_kind_t[]){ __VA_ARGS__ }) / sizeof(ptl_event_kind_t)), __FILE__, __LINE__)
 
+/*
+ * The events of an acknowledged put into ev[0..]: SEND_START, SEND_END, ACK, and UNLINK last where @unlink. The ACK may
+ * be read before SEND_END (5.4 item 8); here it is put back behind it.
+ */
+__attribute__((unused)) static void p_acked_(ptl_handle_eq_t eq, ptl_event_t *ev, int unlink, const char *file, int line)
+{
+	static const ptl_event_kind_t want[] = { PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK };
+
+	memset(ev, 0xee, 4 * sizeof(*ev));
+	for (int i = 0; i < 3 + unlink; i++)
+		if (!t_check_int_(p_get(eq, &ev[i]), PTL_OK, file, line, "event of an acknowledged put"))
+			return;
+	if (ev[1].type == PTL_EVENT_ACK) {
+		ptl_event_t e = ev[1];
+
+		ev[1] = ev[2];
+		ev[2] = e;
+	}
+	for (int i = 0; i < 3 + unlink; i++) {
+		t_check_int_(ev[i].type, want[i], file, line, "event kind");
+		t_check_int_(ev[i].ni_fail_type, PTL_NI_OK, file, line, "ni_fail_type");
+	}
+}
+#define ACKED(eq, ev, unlink) p_acked_(eq, ev, unlink, __FILE__, __LINE__)
+
 /* No event is there. Only after p_sync() or a barrier behind one does this say something. */
 #define NONE(eq) CHECK_INT(PtlEQGet(eq, &(ptl_event_t){ 0 }), PTL_EQ_EMPTY)
 

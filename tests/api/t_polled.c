@@ -192,7 +192,7 @@ static void t_back_to_bypass(void)
 	INI {
 		p_fill(src, 8, 5);
 		OK(p_put_full(src, 8, PTL_ACK_REQ, PT, 1, 0, 0, ieq));	/* the target makes no call */
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 	}
 	t_barrier();
 	TGT { OK(PtlMEUnlink(me)); }

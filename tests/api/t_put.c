@@ -23,8 +23,7 @@ static void t_put_with_ack_makes_events_in_pairs(void)
 	p_step();
 	INI {
 		OK(p_put_full(src, 64, PTL_ACK_REQ, PT, 0x1234, 0, 0xabcdef0123456789u, ieq));
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);
-		EVENTS(ieq, ev + 2, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 		CHECK_INT(ev[0].link, ev[1].link);
 		for (int i = 0; i < 3; i++) {
 			CHECK_INT(ev[i].match_bits, 0x1234);
@@ -119,7 +118,7 @@ static void t_all_sizes_arrive_whole(void)
 		p_step();
 		INI {
 			OK(p_put_full(src, n, PTL_ACK_REQ, PT, i, 0, n, ieq));
-			EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+			ACKED(ieq, ev, 1);
 			CHECK_INT(ev[2].mlength, n);
 		}
 		p_step();
@@ -252,12 +251,12 @@ static void t_truncate_reports_mlength(void)
 	p_step();
 	INI {
 		OK(p_put_full(src, 100, PTL_ACK_REQ, PT, 1, 0, 0, ieq));
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 		CHECK_INT(ev[1].mlength, 100);
 		CHECK_INT(ev[2].rlength, 100);
 		CHECK_INT(ev[2].mlength, 24);
 		OK(p_put_full(src, sizeof(src), PTL_ACK_REQ, PT, 2, 0, 0, ieq));
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 		CHECK_INT(ev[2].rlength, sizeof(src));
 		CHECK_INT(ev[2].mlength, 0);
 	}
@@ -471,7 +470,7 @@ static void t_ack_for_a_used_up_md_is_dropped(void)
 		OK(PtlMDUnlink(h));
 		OK(PtlMDBind(ni, p_md(src, 4, 2, 0, ieq), PTL_UNLINK, &h));
 		OK(PtlPut(h, PTL_ACK_REQ, peer, PT, 0, 1, 0, 0));
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 		NONE(ieq);
 	}
 	p_step();
@@ -565,7 +564,7 @@ static void t_zero_length_put_is_a_message(void)
 	p_step();
 	INI {
 		OK(p_put_full(NULL, 0, PTL_ACK_REQ, PT, 1, 0, 5, ieq));
-		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK);
+		ACKED(ieq, ev, 1);
 		OK(p_put(src, 4, 2));
 		OK(p_put(src, 0, 2));	/* fits a full MD */
 		OK(p_put(src, 1, 2));	/* does not */

@@ -9,8 +9,8 @@ tests_stress_t_conditional_LDADD = $(T_LIBS)
 
 P3_TESTS += stress/mix-1:tests/stress/t_mix:valgrind stress/mix-2:tests/stress/t_mix:ranks=2 \
 	stress/mix-3:tests/stress/t_mix:ranks=3 stress/mix-8:tests/stress/t_mix:ranks=8,limit=180 \
-	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=no \
-	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=no \
+	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=none \
+	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=none \
 	stress/conditional-1:tests/stress/t_conditional stress/conditional-2:tests/stress/t_conditional:ranks=2 \
 	stress/conditional-4:tests/stress/t_conditional:ranks=4,limit=120 \
 	stress/conditional-8:tests/stress/t_conditional:ranks=8,limit=180 \
