@@ -258,7 +258,7 @@ __attribute__((unused)) static void p_init(void)
 	if (t_size() > 1) {
 		p_ini = t_rank() % 2 == 0;
 		p_tgt = !p_ini;
-		peer = p_id(t_rank() ^ 1);
+		peer = (t_rank() ^ 1) < t_size() ? p_id(t_rank() ^ 1) : self;
 	} else {
 		peer = self;
 	}

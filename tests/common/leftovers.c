@@ -151,7 +151,13 @@ int leftovers_after(const struct leftovers *before, FILE *out)
 		for (j = 0; j < before->n; j++)
 			if (before->v[j].inode == now->v[i].inode && !strcmp(before->v[j].name, now->v[i].name))
 				break;
-		if (j < before->n || held(&now->v[i]))
+		if (j < before->n)
+			continue;
+		/* connections that wait to be accepted carry the listener's name and are in nobody's table */
+		for (j = 0; j < now->n; j++)
+			if (!strcmp(now->v[j].name, now->v[i].name) && held(&now->v[j]))
+				break;
+		if (j < now->n)
 			continue;
 		if (out)
 			fprintf(out, "# left behind: %s\n", now->v[i].name);

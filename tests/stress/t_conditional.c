@@ -220,7 +220,7 @@ static void receiver(void)
 	own_limit = ~0ull;
 	while (t_now() < until && !t_bad_) {
 		uint64_t x = t_random(&r);
-		int from = t_size() > 1 ? 1 + (int)(x >> 8) % senders : 0;
+		int from = t_size() > 1 ? 1 + (int)((x >> 8) % (unsigned)senders) : 0;
 		ptl_match_bits_t bits, ignore = 0;
 		unsigned tag = (unsigned)(x >> 40) % TAGS;
 
