@@ -5,6 +5,8 @@
 
 #include <p3rt/p3rt.h>
 
+#include <pthread.h>
+
 static struct scenario s;
 
 static int describe(void *arg)
@@ -102,6 +104,36 @@ static void t_more_ranks_than_windows_are_refused(void)
 	CHECK_HAS(s.out_text, "251 ranks on this node; the address space has windows for at most 250");
 }
 
+static void *get_it(void *go)
+{
+	while (!__atomic_load_n((int *)go, __ATOMIC_ACQUIRE))
+		;
+	return (void *)(uintptr_t)p3_rt_get(NULL);
+}
+
+static int threads(void *arg)
+{
+	pthread_t t[4];
+	void *got;
+	int go = 0, bad = 0;
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&t[i], NULL, get_it, &go))
+			return 2;
+	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &got);
+		bad |= !got || got != p3_rt_get(NULL);
+	}
+	return bad;
+}
+
+static void t_threads_get_the_same_job(void)
+{
+	for (int i = 0; i < 20; i++)
+		CHECK_INT(scenario_run(&s, threads, NULL, NULL), 0);
+}
+
 static int calls(void *arg)
 {
 	ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
@@ -152,7 +184,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_nothing_set_is_a_job_of_one), T(t_two_processes_by_hand_agree), T(t_half_set_or_bad_variables_are_named),
-		T(t_more_ranks_than_windows_are_refused), T(t_rank_calls), { 0 }
+		T(t_more_ranks_than_windows_are_refused), T(t_threads_get_the_same_job), T(t_rank_calls), { 0 }
 	};
 
 	return t_run(cases);

@@ -82,6 +82,26 @@ ends HUP t_hung_up_aprun_leaves_no_rank
 set -m		# a shell without job control starts its background jobs with the interrupt ignored
 ends INT t_interrupted_aprun_leaves_no_rank
 set +m
+# at any moment of the start: no process with our mark is left
+bad=
+for ((k = 0; k < 16; k++)); do
+	"$aprun" -n 3 "$rank" sleep 0 "mark-$$" >out 2>err </dev/null &
+	p=$!
+	sleep "0.0$(printf %02d $((k * 6)))"
+	kill -KILL $p 2>/dev/null
+	wait $p 2>/dev/null
+	for ((i = 0; i < 50; i++)); do
+		left=
+		for q in $(pgrep -f "mark-$$"); do
+			grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$q/status" && left="$left $q"
+		done
+		[ -z "$left" ] && break
+		sleep 0.1
+	done
+	[ -z "$left" ] || bad="$bad after-$((k * 6))ms:$left"
+done
+[ -z "$bad" ]; ok $? t_killed_during_the_start_leaves_no_rank
+[ -z "$bad" ] || echo "#$bad" >&2
 run -n 2 "$P3_BUILD/tools/ptl_info" --job
 [ $? = 0 ] && grep -q '^rank 0 local 0' out && grep -q '^rank 1 local 1' out && grep -q '^job ' out; ok $? t_ptl_info_of_a_job
 echo "1..$n"

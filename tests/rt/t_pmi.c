@@ -640,6 +640,53 @@ static void t_fields(void)
 	CHECK(!p3_pmi_field("rc=1234567", "rc", v, sizeof(v)));
 }
 
+static void t_random_answers_do_not_break_the_parser(void)
+{
+	static const char alphabet[] = "cmd=get rc=0 value key\t=";
+	unsigned seed = getenv("T_SEED") ? (unsigned)atoi(getenv("T_SEED")) : 1;
+	char v[9];
+
+	diag("T_SEED=%u", seed);
+	srand(seed);
+	for (int i = 0; i < 50000; i++) {
+		size_t n = (size_t)rand() % 40;
+		char *line = malloc(n + 1);	/* exact, for the sanitizers */
+
+		for (size_t k = 0; k < n; k++)
+			line[k] = rand() % 8 ? alphabet[(unsigned)rand() % (sizeof(alphabet) - 1)] : (char)(1 + rand() % 255);
+		line[n] = 0;
+		memset(v, 'E', sizeof(v));
+		if (!p3_pmi_field(line, "rc", v, sizeof(v)))
+			CHECK(memchr(v, 0, sizeof(v)) && !strchr(v, ' ') && strstr(line, v));
+		else
+			CHECK(v[0] == 'E');	/* outputs only on success */
+		free(line);
+	}
+}
+
+/* A launcher that answers one command with random bytes: a sentence or a job, never a crash or a hang. */
+static void t_random_launchers(void)
+{
+	static const char *const env[] = { "PTL_INIT_TIMEOUT_S=1", NULL };
+	static const char *const cmds[] = { "init", "get_maxes", "get_my_kvsname", "put", "get", "barrier_in" };
+
+	for (int i = 0; i < 24; i++) {
+		char answer[64];
+		int n = 1 + rand() % 60;
+
+		for (int k = 0; k < n; k++)
+			answer[k] = (char)(1 + rand() % 255);
+		answer[n] = 0;
+		strcpy(answer + n - 1, "\n");
+		reset(1, "(vector,(0,1,1))");
+		f.bad_cmd = cmds[i % 6];
+		f.bad_answer = answer;
+		launch(&f, describe, env);
+		CHECK(f.rank[0].status <= 1);
+		CHECK(f.rank[0].out_text[0]);
+	}
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -650,6 +697,7 @@ int main(void)
 		T(t_killed_rank_says_nothing), T(t_shared_connection_is_not_finalized), T(t_forked_child_is_silent),
 		T(t_reused_descriptor_is_not_written_to),
 		T(t_programs_that_a_rank_starts_do_not_inherit_the_connection), T(t_put_and_get), T(t_misbehaving_launchers),
+		T(t_random_answers_do_not_break_the_parser), T(t_random_launchers),
 		T(t_half_set_launcher_variables), { 0 }
 	};
 
