@@ -587,12 +587,11 @@ static void find_heap(void)
 
 static const char *nothing_private(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
 	int n = smap_tasks();
 
 	if (__asan_init || __tsan_init || __msan_init)
 		return "a sanitizer owns the layout of this process";
-	if (preload && strstr(preload, "vgpreload"))
+	if (smap_valgrind())
 		return "the process runs under Valgrind";
 	if (n != 1)
 		return n < 0 ? "/proc is not mounted" : "other threads run already: adoption needs a single thread";

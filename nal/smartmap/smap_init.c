@@ -11,6 +11,7 @@
  * After the last smartmap_fini() the own file stays, with what was adopted; a later smartmap_init() uses it again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "smap_copy.h"
 #include "smap_exch.h"
 #include "smap_image.h"
+#include "smap_maps.h"
 #include "smap_own.h"
 #include "smap_sync.h"
 #include "smap_window.h"
@@ -84,20 +86,37 @@ int smap_heap_register(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
-/* Largest windows that RLIMIT_AS leaves room for, one per peer. 0: none. */
+/* Bytes of address space in use. */
+static uint64_t vm_size(void)
+{
+	char buf[64];
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, sizeof(buf) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	return strtoull(buf, NULL, 10) * 4096;
+}
+
+/* Largest windows that there is room for, one per rank. 0: none. */
 static int propose_bits(uint32_t size)
 {
 	struct rlimit r;
+	uint64_t used;
 	int bits;
 
+	if (smap_valgrind())
+		return SMAP_BITS_VALGRIND;
 	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
 		return SMAP_BITS_MAX;
+	used = vm_size() + ((uint64_t)256 << 20);	/* and something for the program itself */
 	for (bits = SMAP_BITS_MAX; bits >= SMAP_BITS_MIN; bits--)
-		if (SMAP_SIZE(bits) * (size + 1) <= r.rlim_cur)
+		if (SMAP_SIZE(bits) * size + used <= r.rlim_cur)
 			return bits;
 	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB, windows of %u ranks need "
 		     "%llu GiB: raise it, or do without SMARTMAP", (unsigned long long)r.rlim_cur >> 20, size,
-		     (unsigned long long)(SMAP_SIZE(SMAP_BITS_MIN) >> 30) * (size + 1));
+		     ((unsigned long long)(SMAP_SIZE(SMAP_BITS_MIN) * size + used) >> 30) + 1);
 	return 0;
 }
 

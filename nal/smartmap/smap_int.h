@@ -40,7 +40,8 @@
 #define SMAP_MAGIC	0x70616d73u	/* "smap" */
 #define SMAP_VERSION	1u		/* layout of the control page and of the messages at start */
 #define SMAP_BITS_MAX	39
-#define SMAP_BITS_MIN	36
+#define SMAP_BITS_MIN	32		/* where RLIMIT_AS or Valgrind leaves little room */
+#define SMAP_BITS_VALGRIND 33		/* its processes have 128 GiB; only arenas are visible anyway */
 #define SMAP_RANGES	256		/* adopted ranges of a process (typical: ten) */
 #define SMAP_IMAGES	128
 #define SMAP_SIZE(bits)	((uint64_t)1 << (bits))
@@ -164,7 +165,7 @@ extern struct smap_state smap __attribute__((visibility("hidden")));
 SMAP_EXPORT int smap_heap_register(uintptr_t lo, uintptr_t hi);
 
 /**
- * smap_find_hole - a free place in our address space whose low 36 (or more) bits nothing else mapped now has
+ * smap_find_hole - a free place in our address space whose low bits nothing else mapped now has
  * @len, @align: bytes; @align a power of two
  * Return: address to be mapped with MAP_FIXED_NOREPLACE; 0: none. Callable before smartmap_init(); no malloc.
  */

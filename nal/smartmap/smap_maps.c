@@ -121,12 +121,50 @@ uintptr_t smap_space_end(void)
 	return end;
 }
 
+int smap_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload");
+}
+
+/* Neither inherited (a child would share the window) nor dumped (a core file would hold it). */
+static uintptr_t fenced(void *p, uint64_t size)
+{
+	if (!madvise(p, size, MADV_DONTFORK) && (!madvise(p, size, MADV_DONTDUMP) || smap_valgrind()))
+		return (uintptr_t)p;
+	munmap(p, size);
+	return 0;
+}
+
+/* Where fixed addresses are not ours to choose (Valgrind): twice the size anywhere, and the aligned part of it. */
+static uintptr_t window_anywhere(int fd, uint64_t size)
+{
+	char *p = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *q;
+
+	if (p == MAP_FAILED)
+		return 0;
+	q = (char *)(((uintptr_t)p + size - 1) & ~(size - 1));
+	if (q > p)
+		munmap(p, (size_t)(q - p));
+	if (q < p + size)
+		munmap(q + size, (size_t)(p + size - q));
+	p = mmap(q, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+	if (p == MAP_FAILED) {
+		munmap(q, size);
+		return 0;
+	}
+	return fenced(p, size);
+}
+
 uintptr_t smap_window_map(int fd, int bits)
 {
 	uint64_t size = SMAP_SIZE(bits);
 	uintptr_t end = smap_space_end(), at;
 	int pass;
 
+	if (smap_valgrind())
+		return window_anywhere(fd, size);
 	/*
 	 * Downwards from the fourth slot below the end: the last ones are where the kernel puts mappings, the first
 	 * ones where allocators like to. Those few are tried when all else is taken, except the very first and last.
@@ -142,18 +180,13 @@ uintptr_t smap_window_map(int fd, int bits)
 			if (p == MAP_FAILED) {
 				if (errno == EEXIST)
 					continue;
-				return 0;
+				return errno == EINVAL || errno == EPERM ? window_anywhere(fd, size) : 0;
 			}
 			if (p != (void *)at) {	/* before Linux 4.17 the flag is a hint */
 				munmap(p, size);
 				continue;
 			}
-			/* Without these a child would share the window, and a core file hold it. */
-			if (madvise(p, size, MADV_DONTFORK) || madvise(p, size, MADV_DONTDUMP)) {
-				munmap(p, size);
-				return 0;
-			}
-			return at;
+			return fenced(p, size);
 		}
 	}
 	errno = ENOMEM;
@@ -251,10 +284,10 @@ static int add_map(void *arg, const struct smap_map *m)
 
 	if (m->lo >= smap_space_end())		/* vsyscall */
 		return 1;
-	/* Windows cover every low bit; they are files of ours, never adopted. */
-	if (s->mask != ~0ULL && m->shared && m->hi - m->lo >= SMAP_SIZE(SMAP_BITS_MIN))
+	/* What is shared is never adopted, and so takes no low bits: windows above all, which cover every one. */
+	if (s->mask != ~0ULL && m->shared)
 		return 0;
-	if (s->private_only && (m->shared || !(m->prot & PROT_WRITE) || (smap.heap_hi && m->lo == smap.heap_lo)))
+	if (s->private_only && (!(m->prot & PROT_WRITE) || (smap.heap_hi && m->lo == smap.heap_lo)))
 		return 0;
 	set_add(s, m->lo, m->hi);
 	return 0;

@@ -19,6 +19,9 @@ int smap_maps_walk(int (*fn)(void *arg, const struct smap_map *m), void *arg);
 /* Threads of this process; -1 when /proc does not say. */
 int smap_tasks(void);
 
+/* Under Valgrind (any tool)? */
+int smap_valgrind(void);
+
 /* First address above user space that we may use: a multiple of 2^39. */
 uintptr_t smap_space_end(void);
 

@@ -99,6 +99,16 @@ static inline void t_new_job(void)
 	snprintf(t_jobname, sizeof(t_jobname), "smt-%d-%d", (int)getpid(), ++serial);
 }
 
+/* Path of this program. (Not /proc/self/exe itself: under Valgrind that is Valgrind.) */
+static inline const char *t_self(void)
+{
+	static char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = 0;
+	return path;
+}
+
 /* Start one rank; @prep runs in the child before exec. */
 static inline pid_t t_start(const char *name, int rank, int size, void (*prep)(int rank))
 {
@@ -119,7 +129,7 @@ static inline pid_t t_start(const char *name, int rank, int size, void (*prep)(i
 		setenv("SMT_KEY", t_jobname, 1);
 	if (prep)
 		prep(rank);
-	execl("/proc/self/exe", "smt", (char *)NULL);
+	execl(t_self(), "smt", (char *)NULL);
 	_exit(126);
 }
 

@@ -158,9 +158,9 @@ static void limit(int what, rlim_t v)
 		_exit(3);
 }
 
-static void p_as_small(int r) { (void)r; limit(RLIMIT_AS, (rlim_t)16 << 30); }
+static void p_as_small(int r) { (void)r; limit(RLIMIT_AS, (rlim_t)7 << 30); }
 static void p_as_fair(int r) { (void)r; limit(RLIMIT_AS, (rlim_t)400 << 30); }
-static void p_as_one(int r) { if (r == 1) limit(RLIMIT_AS, (rlim_t)400 << 30); }
+static void p_as_one(int r) { if (r == 1) limit(RLIMIT_AS, (rlim_t)16 << 30); }
 
 static void r_as_small(void)
 {
@@ -275,7 +275,7 @@ static void r_outside(void)
 		T_CHECK(p >= 0);
 		if (!p) {
 			/* A child is outside the job: nothing is inherited that leads to the windows. */
-			execl("/proc/self/exe", "smt", "outside", (char *)NULL);
+			execl(t_self(), "smt", "outside", (char *)NULL);
 			_exit(126);
 		}
 		T_CHECK(waitpid(p, &r, 0) == p);
