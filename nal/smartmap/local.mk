@@ -29,3 +29,6 @@ nal_smartmap_libsmartmap_malloc_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 nal_smartmap_libsmartmap_malloc_la_LIBADD = -lmimalloc
 endif
 endif
+
+dist_man_MANS += nal/smartmap/smartmap.3
+EXTRA_DIST += nal/smartmap/README.md
