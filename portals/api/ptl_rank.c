@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * ptl_rank.c - the rank calls of <p3rt/p3rt.h>: a view of the runtime's job, before and after PtlNIInit
+ * ptl_rank.c - the rank calls of <p3rt/p3rt.h>: a view of the runtime's job, from PtlInit on
  *
  * Reads only what the runtime built once, so every call is safe from any thread. With PTL_INVALID_HANDLE no interface
  * need be open; any other handle must be the interface's.
@@ -21,17 +21,17 @@ static int get_job(ptl_handle_ni_t ni, const struct p3_rt_job **job)
 {
 	ptl_handle_ni_t same;
 	const char *err;
+	int rc = PtlNIHandle ? PtlNIHandle(ni, &same) : PTL_OK;
 
-	*job = p3_rt_get(&err);
-	if (!*job) {
-		p3_error("%s", err);
+	if (rc == PTL_NO_INIT)		/* before the job is asked for: that is collective */
 		return PTL_NO_INIT;
-	}
-	if (!PtlNIHandle)
+	if (ni != PTL_INVALID_HANDLE && PtlNIHandle && (rc != PTL_OK || same != ni))
+		return PTL_NI_INVALID;
+	*job = p3_rt_get(&err);
+	if (*job)
 		return PTL_OK;
-	if (ni == PTL_INVALID_HANDLE)	/* no interface yet: PtlInit is enough */
-		return PtlNIHandle(ni, &same) == PTL_NO_INIT ? PTL_NO_INIT : PTL_OK;
-	return PtlNIHandle(ni, &same) == PTL_OK && same == ni ? PTL_OK : PTL_NI_INVALID;
+	p3_error("%s", err);
+	return PTL_NO_INIT;
 }
 
 int PtlGetRank(ptl_handle_ni_t ni, unsigned *rank, unsigned *group_size)

@@ -11,7 +11,11 @@ static ptl_handle_ni_t ni;
 static void t_rank_before_an_interface_is_open(void)
 {
 	unsigned rank = 99, size = 99;
+	int max;
 
+	CHECK_INT(PtlGetRank(PTL_INVALID_HANDLE, &rank, &size), PTL_NO_INIT);
+	CHECK(rank == 99 && size == 99);
+	REQUIRE_INT(PtlInit(&max), PTL_OK);
 	CHECK_INT(PtlGetRank(PTL_INVALID_HANDLE, &rank, &size), PTL_OK);
 	CHECK_INT(rank, t_rank());
 	CHECK_INT(size, t_size());
@@ -21,9 +25,7 @@ static void t_rank_of_the_interface(void)
 {
 	unsigned rank = 99, size = 99;
 	ptl_process_id_t id, mine;
-	int max;
 
-	REQUIRE_INT(PtlInit(&max), PTL_OK);
 	REQUIRE_INT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), PTL_OK);
 	CHECK_INT(PtlGetRank(ni, &rank, &size), PTL_OK);
 	CHECK_INT(rank, t_rank());

@@ -2,7 +2,7 @@
 /*
  * p3rt/p3rt.h - ranks (the reference implementation's runtime): which rank am I, and which process is rank r
  *
- * Before PtlNIInit give PTL_INVALID_HANDLE. Ranks are those after MPICH_RANK_REORDER_METHOD.
+ * PtlInit comes first. Before PtlNIInit give PTL_INVALID_HANDLE. Ranks are those after MPICH_RANK_REORDER_METHOD.
  */
 #ifndef P3RT_P3RT_H
 #define P3RT_P3RT_H
