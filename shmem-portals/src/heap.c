@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * heap.c - the symmetric heap: the same sequence of calls gives the same offsets on every PE
+ *
+ * One block of arena memory per PE. What is free and what is not is known outside of it, in an array sorted by offset
+ * that covers the heap without gaps, so that a program that writes past a block spoils data, not the heap. First fit
+ * by address: the result depends on nothing but the calls before. `lock' is for programs that call from several
+ * threads in an order of their own making.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <smartmap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shmemi.h"
+
+#define GRAIN	64u			/* blocks never share a cache line */
+
+struct block {
+	uint64_t off, len;
+	bool used;
+};
+
+static struct block *block;
+static size_t n_blocks, room;
+static uint32_t serial;			/* allocations since the start */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int shmemi_heap_start(size_t size)
+{
+	void *p = smartmap_alloc(size, size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096);
+
+	if (!p)
+		return -1;
+	room = 64;
+	block = malloc(room * sizeof(*block));
+	if (!block) {
+		smartmap_free(p, size);
+		return -1;
+	}
+	block[0] = (struct block){ 0, size, false };
+	n_blocks = 1;
+	serial = 0;
+	shmemi.heap = (uintptr_t)p;
+	shmemi.heap_size = size;
+	return 0;
+}
+
+void shmemi_heap_end(void)
+{
+	smartmap_free((void *)shmemi.heap, shmemi.heap_size);
+	free(block);
+	block = NULL;
+	n_blocks = room = 0;
+}
+
+/* Open a hole of @n entries behind entry @i. */
+static bool make_room(size_t i, size_t n)
+{
+	if (n_blocks + n > room) {
+		struct block *more = realloc(block, 2 * room * sizeof(*more));
+
+		if (!more)
+			return false;
+		block = more;
+		room *= 2;
+	}
+	memmove(&block[i + 1 + n], &block[i + 1], (n_blocks - i - 1) * sizeof(*block));
+	n_blocks += n;
+	return true;
+}
+
+static void remove_entry(size_t i)
+{
+	memmove(&block[i], &block[i + 1], (--n_blocks - i) * sizeof(*block));
+}
+
+/* Entry whose block begins at @off, or n_blocks. */
+static size_t entry_at(uint64_t off)
+{
+	size_t lo = 0, hi = n_blocks;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (block[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n_blocks && block[lo].off == off ? lo : n_blocks;
+}
+
+/* Offset of a new block, or UINT64_MAX. [lock] */
+static uint64_t take(uint64_t align, uint64_t size)
+{
+	uint64_t len = (size + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
+
+	if (align < GRAIN)
+		align = GRAIN;
+	for (size_t i = 0; i < n_blocks; i++) {
+		/* the heap itself is aligned to the same on every PE: to 2 MiB, or to a page */
+		uint64_t off = (block[i].off + align - 1) & ~(align - 1), end = block[i].off + block[i].len;
+		bool before, behind;
+
+		if (block[i].used || off > end || len > end - off)
+			continue;
+		before = off > block[i].off;
+		behind = off + len < end;
+		if (!make_room(i, (size_t)before + behind))
+			return UINT64_MAX;
+		if (before) {
+			block[i].len = off - block[i].off;
+			i++;
+		}
+		block[i] = (struct block){ off, len, true };
+		if (behind)
+			block[i + 1] = (struct block){ off + len, end - off - len, false };
+		return off;
+	}
+	return UINT64_MAX;
+}
+
+/* [lock] */
+static void give(size_t i)
+{
+	block[i].used = false;
+	if (i + 1 < n_blocks && !block[i + 1].used) {
+		block[i].len += block[i + 1].len;
+		remove_entry(i + 1);
+	}
+	if (i && !block[i - 1].used) {
+		block[i - 1].len += block[i].len;
+		remove_entry(i);
+	}
+}
+
+/*
+ * All PEs compare with their neighbour: an allocation that differs would go wrong much later and far away. Two records
+ * in turn: nobody is two barriers ahead of its neighbour, so none is overwritten before it has been read.
+ */
+static void agree(const char *routine, uint64_t size, uint64_t off)
+{
+	uint32_t k = serial++ & 1;
+	int next = (shmemi.pe + 1) % shmemi.n_pes;
+	struct shmemi_ctl *ctl;
+
+	shmemi.ctl->last[k].size = size;
+	shmemi.ctl->last[k].off = off;
+	shmemi_barrier();
+	if (next == shmemi.pe || shmemi.peer[next].local < 0)
+		return;
+	shmemi_at(routine, (void *)shmemi.heap, 1, next);	/* looks it up */
+	ctl = shmemi.peer[next].ctl;
+	if (ctl->last[k].size != size || ctl->last[k].off != off)
+		shmemi_fatal("%s(%llu): PE %d calls it with %llu bytes: calls on the symmetric heap must be the same, "
+			     "in the same order, on all PEs", routine, (unsigned long long)size, next,
+			     (unsigned long long)ctl->last[k].size);
+}
+
+static void check_up(const char *routine)
+{
+	if (!shmemi.inits)
+		shmemi_fatal("%s: shmem_init() has not been called", routine);
+}
+
+static void *allocate(const char *routine, size_t align, size_t size)
+{
+	uint64_t off;
+
+	check_up(routine);
+	if (!size)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	off = size <= shmemi.heap_size ? take(align, size) : UINT64_MAX;
+	agree(routine, size, off);
+	pthread_mutex_unlock(&lock);
+	if (off != UINT64_MAX)
+		return (void *)(shmemi.heap + off);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* Entry of the block at @ptr; ends the job when there is none. [lock] */
+static size_t entry_of(const char *routine, const void *ptr)
+{
+	size_t i = entry_at((uintptr_t)ptr - shmemi.heap);
+
+	if (i == n_blocks || !block[i].used)
+		shmemi_fatal("%s: %p is no block of the symmetric heap", routine, (void *)(uintptr_t)ptr);
+	return i;
+}
+
+void *pshmem_malloc(size_t size)
+{
+	return allocate("shmem_malloc", 0, size);
+}
+SHMEMI_ALIAS(malloc);
+
+void *pshmem_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	check_up("shmem_calloc");
+	if (__builtin_mul_overflow(count, size, &bytes))
+		bytes = SIZE_MAX;
+	if (!bytes)
+		return NULL;
+	p = allocate("shmem_calloc", 0, bytes);
+	if (p) {
+		memset(p, 0, bytes);
+		shmemi_barrier();	/* nobody puts into a block that is still to be cleared */
+	}
+	return p;
+}
+SHMEMI_ALIAS(calloc);
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+	if (alignment & (alignment - 1) || alignment % sizeof(void *) || !alignment)
+		shmemi_fatal("shmem_align: an alignment of %zu is not a power of two and a multiple of %zu", alignment,
+			     sizeof(void *));
+	if (alignment > (shmemi.heap_size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096)) {
+		errno = EINVAL;		/* the heap itself is aligned to no more, so addresses could not be */
+		return NULL;
+	}
+	return allocate("shmem_align", alignment, size);
+}
+SHMEMI_ALIAS(align);
+
+void pshmem_free(void *ptr)
+{
+	if (!ptr)
+		return;
+	check_up("shmem_free");
+	pshmem_barrier_all();
+	pthread_mutex_lock(&lock);
+	give(entry_of("shmem_free", ptr));
+	pthread_mutex_unlock(&lock);
+}
+SHMEMI_ALIAS(free);
+
+void *pshmem_realloc(void *ptr, size_t size)
+{
+	uint64_t old;
+	void *p;
+
+	if (!ptr)
+		return allocate("shmem_realloc", 0, size);
+	if (!size) {
+		pshmem_free(ptr);
+		return NULL;
+	}
+	check_up("shmem_realloc");
+	pshmem_barrier_all();
+	pthread_mutex_lock(&lock);
+	old = block[entry_of("shmem_realloc", ptr)].len;
+	pthread_mutex_unlock(&lock);
+	if (size <= old && size > old / 2) {
+		shmemi_barrier();
+		return ptr;
+	}
+	p = allocate("shmem_realloc", 0, size);
+	if (!p)
+		return NULL;
+	memcpy(p, ptr, size < old ? size : old);
+	shmemi_barrier();
+	pthread_mutex_lock(&lock);
+	give(entry_of("shmem_realloc", ptr));
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+SHMEMI_ALIAS(realloc);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * init.c - start and end, who is who, where a symmetric object of another PE lies, errors
+ *
+ * The job's description and the joining of the node come from Portals (PtlInit, PtlGetRank, PtlNIInit); the rest is
+ * SMARTMAP. Peers are looked up on first use. shmemi.inits is changed by init and finalize only, which are collective.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <link.h>
+#include <math.h>
+#include <p3rt/p3rt.h>
+#include <portals3.h>
+#include <signal.h>
+#include <smartmap.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shmemi.h"
+
+#define DEFAULT_SIZE	((uint64_t)256 << 20)
+
+struct shmemi shmemi = { .pe = -1 };
+
+/* ---- errors ---- */
+
+void shmemi_fatal(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "shmem[PE %d pid %d] error: %s\n", shmemi.pe, (int)getpid(), line);
+	pshmem_global_exit(1);
+}
+
+void shmemi_bad_pe(const char *routine, int pe)
+{
+	if (!shmemi.inits)
+		shmemi_fatal("%s: shmem_init() has not been called", routine);
+	shmemi_fatal("%s: there is no PE %d; there are 0 to %d", routine, pe, shmemi.n_pes - 1);
+}
+
+/* ---- symmetric addresses ---- */
+
+struct range {
+	uintptr_t lo, hi;
+	bool found;
+};
+
+/* Is [lo, hi) in a writable segment of the program or of a library? */
+static int in_image(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct range *r = arg;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && r->lo >= lo && r->hi <= lo + p->p_memsz)
+			r->found = true;
+	}
+	return r->found;
+}
+
+/* The executable comes first: its largest writable segment, without the part that is read-only after relocation. */
+static int own_data(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct range *r = arg;
+	uintptr_t relro = 0;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
+			relro = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
+			continue;
+		if (relro > lo && relro < hi)
+			lo = (relro + 4095) & ~(uintptr_t)4095;
+		if (hi > lo && hi - lo > r->hi - r->lo) {
+			r->lo = lo;
+			r->hi = hi;
+		}
+	}
+	return 1;
+}
+
+static void look_up(struct shmemi_peer *p, int pe)
+{
+	struct shmemi_ctl *ctl;
+	void *far;
+
+	ctl = smartmap_lookup(p->local, SHMEMI_ROOT);
+	ctl = ctl ? smartmap_remote(p->local, ctl) : NULL;
+	if (!ctl || ctl->magic != SHMEMI_MAGIC)
+		shmemi_fatal("PE %d cannot be reached: %s", pe, smartmap_alive(p->local) ?
+			     "it runs another version of this library" : "it has ended");
+	if (ctl->heap_size != shmemi.heap_size)
+		shmemi_fatal("SHMEM_SYMMETRIC_SIZE is %zu here and %llu on PE %d: set it to the same on all PEs",
+			     shmemi.heap_size, (unsigned long long)ctl->heap_size, pe);
+	p->ctl = ctl;
+	far = smartmap_symmetric(p->local, (void *)shmemi.data);
+	if (shmemi.data_size && smartmap_reachable(p->local, far, shmemi.data_size))
+		p->data = (uintptr_t)smartmap_remote(p->local, far);
+	p->looked = true;
+	__atomic_store_n(&p->heap, (uintptr_t)smartmap_remote(p->local, (void *)(uintptr_t)ctl->heap), __ATOMIC_RELEASE);
+}
+
+/* The address of static object @sym in PE @pe, in that PE's terms. */
+static void *far_static(const char *routine, const void *sym, size_t len, const struct shmemi_peer *p)
+{
+	struct range r = { (uintptr_t)sym, (uintptr_t)sym + len, false };
+
+	dl_iterate_phdr(in_image, &r);
+	if (!r.found)
+		shmemi_fatal("%s: %zu bytes at %p are neither in the symmetric heap nor a global or static variable",
+			     routine, len, (void *)(uintptr_t)sym);
+	return smartmap_symmetric(p->local, sym);
+}
+
+void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe)
+{
+	struct shmemi_peer *p = &shmemi.peer[pe];
+	void *far;
+
+	if (p->local < 0)
+		shmemi_fatal("%s: PE %d is on another node, which this version does not reach", routine, pe);
+	if (!p->looked) {
+		look_up(p, pe);
+		return shmemi_at(routine, sym, len, pe);
+	}
+	far = far_static(routine, sym, len, p);
+	if (pe == shmemi.pe)
+		return (void *)(uintptr_t)sym;
+	return smartmap_reachable(p->local, far, len) ? smartmap_remote(p->local, far) : NULL;
+}
+
+/* ---- start and end ---- */
+
+/*
+ * SHMEM_SYMMETRIC_SIZE: a number, also with a fraction, and a suffix k, m, g or t; what follows is ignored.
+ * Returns bytes, 0 when it makes no sense.
+ */
+static uint64_t heap_size(const char **text)
+{
+	const char *s = getenv("SHMEM_SYMMETRIC_SIZE"), *units = "kmgt", *u;
+	double v;
+	char *end;
+
+	if (!s)
+		s = getenv("SMA_SYMMETRIC_SIZE");
+	*text = s;
+	if (!s)
+		return DEFAULT_SIZE;
+	v = strtod(s, &end);
+	if (end == s || !isdigit((unsigned char)*s + (*s == '.' ? '0' - '.' : 0)))
+		return 0;
+	u = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	if (u)
+		v *= (double)((uint64_t)1 << (10 * (u - units + 1)));
+	else if (*end)
+		return 0;
+	if (!(v >= 0 && v < 0x1p46))
+		return 0;
+	v = ceil(v);
+	return v < 4096 ? 4096 : ((uint64_t)v + 4095) & ~(uint64_t)4095;
+}
+
+static int find_peers(ptl_handle_ni_t ni)
+{
+	unsigned *node = calloc((size_t)shmemi.n_pes, sizeof(*node));
+	int local = 0;
+
+	shmemi.peer = calloc((size_t)shmemi.n_pes, sizeof(*shmemi.peer));
+	if (!node || !shmemi.peer || PtlGetNodeMap_np(ni, node, (unsigned)shmemi.n_pes) != PTL_OK) {
+		free(node);
+		return -1;
+	}
+	for (int i = 0; i < shmemi.n_pes; i++)
+		shmemi.peer[i].local = node[i] == node[shmemi.pe] ? local++ : -1;
+	free(node);
+	return 0;
+}
+
+static int start(void)
+{
+	struct range r = { 0, 0, false };
+	unsigned rank, n;
+	const char *text;
+	uint64_t size = heap_size(&text);
+	ptl_handle_ni_t ni;
+	int ifaces, rc;
+
+	if (!size) {
+		fprintf(stderr, "shmem error: SHMEM_SYMMETRIC_SIZE=%s: not a size such as 64m, 1.5g or 1048576\n", text);
+		return -1;
+	}
+	rc = PtlInit(&ifaces);
+	if (rc == PTL_OK)
+		rc = PtlGetRank(PTL_INVALID_HANDLE, &rank, &n);
+	if (rc == PTL_OK)
+		rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni);
+	if (rc != PTL_OK) {
+		fprintf(stderr, "shmem error: Portals could not be started: %s\n", PtlErrorStr((unsigned)rc));
+		return -1;
+	}
+	shmemi.ni = ni;
+	shmemi.pe = (int)rank;
+	shmemi.n_pes = (int)n;
+	shmemi.impatient = PtlOversubscribed_np();
+	if (find_peers(ni))
+		goto err_ni;
+	dl_iterate_phdr(own_data, &r);
+	shmemi.data = r.lo;
+	shmemi.data_size = r.hi - r.lo;
+	shmemi.ctl = smartmap_alloc(sizeof(*shmemi.ctl), 0);
+	shmemi.shared = smartmap_shared(sizeof(*shmemi.shared));
+	if (!shmemi.ctl || !shmemi.shared || shmemi_heap_start(size)) {
+		fprintf(stderr, "shmem[PE %d] error: no memory for a symmetric heap of %llu bytes: %s; "
+			"SHMEM_SYMMETRIC_SIZE makes it smaller\n", shmemi.pe, (unsigned long long)size, strerror(errno));
+		goto err_ni;
+	}
+	*shmemi.ctl = (struct shmemi_ctl){ .magic = SHMEMI_MAGIC, .pe = rank, .heap = shmemi.heap,
+					   .heap_size = shmemi.heap_size };
+	shmemi.peer[rank].heap = shmemi.heap;
+	shmemi.peer[rank].data = shmemi.data;
+	shmemi.peer[rank].ctl = shmemi.ctl;
+	shmemi.peer[rank].looked = true;
+	smartmap_publish(SHMEMI_ROOT, shmemi.ctl);
+	shmemi_barrier();
+	return 0;
+err_ni:
+	free(shmemi.peer);
+	shmemi.peer = NULL;
+	shmemi.n_pes = 0;
+	PtlNIFini(ni);
+	return -1;
+}
+
+static bool wants(const char *name, const char *old)
+{
+	return shmemi.pe == 0 && (getenv(name) || getenv(old));
+}
+
+int pshmem_init_thread(int requested, int *provided)
+{
+	if (!shmemi.inits) {
+		if (start())
+			return -1;
+		if (wants("SHMEM_VERSION", "SMA_VERSION"))
+			printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+		if (wants("SHMEM_INFO", "SMA_INFO"))
+			printf("SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with k, m, g or t (256m); now %zu\n"
+			       "SHMEM_VERSION         set: print name and version at the start\n"
+			       "SHMEM_INFO            set: print this\n"
+			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size);
+	}
+	shmemi.inits++;
+	if (provided)
+		*provided = SHMEM_THREAD_MULTIPLE;
+	return 0;
+}
+SHMEMI_ALIAS(init_thread);
+
+void pshmem_init(void)
+{
+	if (pshmem_init_thread(SHMEM_THREAD_SINGLE, NULL))
+		pshmem_global_exit(1);
+}
+SHMEMI_ALIAS(init);
+
+void pshmem_query_thread(int *provided)
+{
+	*provided = SHMEM_THREAD_MULTIPLE;
+}
+SHMEMI_ALIAS(query_thread);
+
+void pshmem_query_initialized(int *initialized)
+{
+	*initialized = shmemi.inits != 0;
+}
+SHMEMI_ALIAS(query_initialized);
+
+void pshmem_finalize(void)
+{
+	if (!shmemi.inits)
+		return;
+	pshmem_barrier_all();
+	if (--shmemi.inits)
+		return;
+	smartmap_publish(SHMEMI_ROOT, NULL);
+	shmemi_barrier();		/* nobody looks at heap or control page behind this */
+	shmemi_heap_end();
+	smartmap_free(shmemi.ctl, sizeof(*shmemi.ctl));
+	free(shmemi.peer);
+	shmemi.peer = NULL;
+	shmemi.n_pes = 0;
+	shmemi.heap_size = shmemi.data_size = 0;
+	shmemi.shared = NULL;
+	PtlNIFini(shmemi.ni);		/* not PtlFini: another library of this process may use Portals */
+}
+SHMEMI_ALIAS(finalize);
+
+/*
+ * The others learn it from the shared word when they wait, and, when @status is not 0, from a signal: the job has
+ * failed, and a launcher would end them in the same way.
+ */
+void pshmem_global_exit(int status)
+{
+	fflush(NULL);
+	if (shmemi.shared && shmemi.n_pes > 1) {
+		__atomic_store_n(&shmemi.shared->leaving, (uint32_t)(status & 255) | 1u << 31, __ATOMIC_RELEASE);
+		for (int i = 0; status & 255 && i < shmemi.n_pes; i++) {
+			int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
+
+			if (pid > 0)
+				kill(pid, SIGTERM);
+		}
+	}
+	_exit(status);
+}
+SHMEMI_ALIAS(global_exit);
+
+/* ---- who and what ---- */
+
+int pshmem_my_pe(void)
+{
+	return shmemi.pe;
+}
+SHMEMI_ALIAS(my_pe);
+
+int pshmem_n_pes(void)
+{
+	return shmemi.n_pes;
+}
+SHMEMI_ALIAS(n_pes);
+
+int pshmem_pe_accessible(int pe)
+{
+	return pe >= 0 && pe < shmemi.n_pes && shmemi.peer[pe].local >= 0;
+}
+SHMEMI_ALIAS(pe_accessible);
+
+/* @addr of @pe through a window: 1, by the kernel: 0, not at all, or not symmetric: -1. */
+static int reach(const void *addr, int pe, void **at)
+{
+	uintptr_t off = (uintptr_t)addr - shmemi.heap;
+	struct range r = { (uintptr_t)addr, (uintptr_t)addr + 1, false };
+	void *far;
+
+	if (!pshmem_pe_accessible(pe))
+		return -1;
+	if (off >= shmemi.heap_size) {
+		dl_iterate_phdr(in_image, &r);
+		if (!r.found)
+			return -1;
+	}
+	*at = shmemi_at("shmem_ptr", addr, 1, pe);
+	if (*at)
+		return 1;
+	far = smartmap_symmetric(shmemi.peer[pe].local, addr);
+	return smartmap_path(shmemi.peer[pe].local, far, 1) == SMARTMAP_CMA ? 0 : -1;
+}
+
+int pshmem_addr_accessible(const void *addr, int pe)
+{
+	void *at;
+
+	return reach(addr, pe, &at) >= 0;
+}
+SHMEMI_ALIAS(addr_accessible);
+
+void *pshmem_ptr(const void *dest, int pe)
+{
+	void *at = NULL;
+
+	return reach(dest, pe, &at) == 1 ? at : NULL;
+}
+SHMEMI_ALIAS(ptr);
+
+void pshmem_info_get_version(int *major, int *minor)
+{
+	*major = SHMEM_MAJOR_VERSION;
+	*minor = SHMEM_MINOR_VERSION;
+}
+SHMEMI_ALIAS(info_get_version);
+
+void pshmem_info_get_name(char *name)
+{
+	strcpy(name, SHMEM_VENDOR_STRING);
+}
+SHMEMI_ALIAS(info_get_name);
+_Static_assert(sizeof(SHMEM_VENDOR_STRING) <= SHMEM_MAX_NAME_LEN, "what shmem_info_get_name() copies");
