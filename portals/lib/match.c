@@ -229,15 +229,6 @@ drop:
 	return P3L_DROPPED;
 }
 
-/* The newest event that names @md; movers of one MD may race here. */
-static void note_ticket(struct p3l_md *md, uint32_t t)
-{
-	uint32_t old = p3_load(&md->last_ticket);
-
-	while ((int32_t)(t - old) > 0 && !p3_cas32(&md->last_ticket, old, t))
-		old = p3_load(&md->last_ticket);
-}
-
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail)
 {
 	struct p3l_md *md = p3l_md(ni, op->md);
@@ -253,7 +244,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	if (eq >= 0 && !(op->options & PTL_MD_EVENT_END_DISABLE)) {
 		if (!op->has_ticket) {
 			op->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
-			note_ticket(md, op->ticket);
+			p3l_md_note(md, op->eq, op->ticket);
 			op->has_ticket = 1;
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, op->ticket, &ev);
@@ -265,7 +256,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;
 	P3L_POINT("unpended");
 	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
-		p3l_md_done(env, ni, op->md, op->eq, &ev);
+		p3l_md_done(env, ni, op->md, &ev);
 	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
 	return ack;
 }

@@ -9,11 +9,16 @@
 #include "p3l.h"
 
 /* Does an unread event name this (freed) MD? Owner only. */
+static bool unread(const struct p3l_ni *ni, uint32_t packed, uint32_t ticket)
+{
+	int eq = p3l_eq_of(ni, packed);
+
+	return eq >= 0 && (int32_t)(p3_load(&ni->eq[eq].head) - (ticket + 1)) < 0;
+}
+
 static bool named(const struct p3l_ni *ni, const struct p3l_md *md)
 {
-	int eq = p3l_eq_of(ni, md->eq);
-
-	return eq >= 0 && (int32_t)(ni->eq[eq].head - (md->last_ticket + 1)) < 0;
+	return unread(ni, md->eq, md->last_ticket) || p3_unlikely(unread(ni, md->prev_eq, md->prev_ticket));
 }
 
 static uint32_t pop(struct p3l_ni *ni)
@@ -28,14 +33,35 @@ static uint32_t pop(struct p3l_ni *ni)
 	return 0;
 }
 
+/* The first of those in limbo that has been read, within @most steps: index + 1, or 0. */
+static uint32_t leave_limbo(struct p3l_ni *ni, uint32_t most)
+{
+	uint32_t i = ni->md_limbo, prev = 0;
+
+	for (; p3_unlikely(i) && i <= ni->max_md && most; most--) {
+		uint32_t next = p3l_md(ni, i - 1)->free_next;
+
+		if (!named(ni, p3l_md(ni, i - 1))) {
+			if (prev)
+				p3l_md(ni, prev - 1)->free_next = next;
+			else
+				ni->md_limbo = next;
+			if (!next)
+				ni->md_limbo_tail = prev;
+			return i;
+		}
+		prev = i;
+		i = next;
+	}
+	return 0;
+}
+
 static uint32_t md_alloc(struct p3l_ni *ni)
 {
-	uint32_t i = ni->md_limbo;
+	uint32_t i = leave_limbo(ni, 1);
 
-	if (p3_unlikely(i) && i <= ni->max_md && !named(ni, p3l_md(ni, i - 1))) {
-		ni->md_limbo = p3l_md(ni, i - 1)->free_next;
+	if (p3_unlikely(i))
 		goto out;
-	}
 	while ((i = pop(ni)) && p3_unlikely(named(ni, p3l_md(ni, i - 1)))) {
 		p3l_md(ni, i - 1)->free_next = 0;
 		if (ni->md_limbo)
@@ -46,6 +72,8 @@ static uint32_t md_alloc(struct p3l_ni *ni)
 	}
 	if (!i && ni->md_fresh < ni->max_md)
 		i = ++ni->md_fresh;
+	if (p3_unlikely(!i))			/* a queue that nobody reads must not hold up the others */
+		i = leave_limbo(ni, ni->max_md);
 	if (!i)
 		return 0;
 out:
@@ -125,12 +153,20 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	md->offset = 0;
 	md->max_size = m->max_size;
 	md->options = m->options;
-	md->eq = a->eq;
-	eq = p3l_eq_of(ni, a->eq);
-	if (eq >= 0)
-		md->last_ticket = ni->eq[eq].head - 1;
+	if (md->eq != a->eq || !(md->flags & P3L_MD_USED)) {
+		if (md->flags & P3L_MD_USED) {	/* unread events in the old queue name it still */
+			md->prev_eq = md->eq;
+			md->prev_ticket = md->last_ticket;
+		} else {
+			md->prev_eq = 0;
+		}
+		eq = p3l_eq_of(ni, a->eq);
+		if (eq >= 0)
+			md->last_ticket = ni->eq[eq].head - 1;
+		md->eq = a->eq;
+	}
 	md->flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK)) | (a->flags & P3L_MD_DIRECT);
-	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov)
+	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov && !(m->options & PTL_MD_MAX_SIZE))
 		md->flags |= P3L_MD_PLAIN;
 	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);
 	return PTL_OK;
@@ -250,7 +286,7 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
  * An operation on a spent MD has ended with none left pending: unlink it, if nobody did, and log UNLINK with the link
  * of the operation that used it up (3.3: last event of the MD, whichever operation ended last).
  */
-void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t eq, const struct p3l_slot *cause)
+void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
 	struct p3l_slot ev = *cause;
@@ -261,7 +297,7 @@ void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uin
 		return;
 	if ((md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK) &&
 	    !p3_load_acq(&md->pending)) {
-		q = p3l_eq_of(ni, eq);
+		q = p3l_eq_of(ni, md->eq);	/* not that of the operation: an update may have changed it */
 		if (q >= 0) {
 			uint32_t t = p3l_eq_reserve(ni, (uint32_t)q);
 

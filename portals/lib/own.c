@@ -22,12 +22,12 @@ static void charge(struct p3l_md *md, uint32_t link)
 	}
 }
 
-static void unpend(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t eq, const struct p3l_slot *ev)
+static void unpend(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *ev)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
 
 	if (p3_fetch_add(&md->pending, (uint32_t)-1) == 1 && (p3_load(&md->flags) & P3L_MD_SPENT))
-		p3l_md_done(env, ni, idx, eq, ev);
+		p3l_md_done(env, ni, idx, ev);
 }
 
 static void send_slot(const struct p3l_ni *ni, const struct p3l_send *s, uint8_t kind, uint32_t fail,
@@ -120,11 +120,11 @@ void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send 
 	if (eq >= 0 && !(s->options & PTL_MD_EVENT_END_DISABLE)) {
 		if (!s->has_ticket) {
 			s->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
-			p3_store(&p3l_md(ni, s->md.idx)->last_ticket, s->ticket);
+			p3l_md_note(p3l_md(ni, s->md.idx), s->eq, s->ticket);
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, s->ticket, &ev);
 	}
-	unpend(env, ni, s->md.idx, s->eq, &ev);
+	unpend(env, ni, s->md.idx, &ev);
 }
 
 static void drop(const struct p3l_env *env, struct p3l_ni *ni)
@@ -169,7 +169,7 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 	if (eq >= 0)
 		p3l_eq_post(env, ni, (uint32_t)eq, ev.link, &ev);
 	p3l_unlock(ni, lpt);
-	unpend(env, ni, r.idx, md->eq, &ev);
+	unpend(env, ni, r.idx, &ev);
 }
 
 static void reply_slot(const struct p3l_ni *ni, const struct p3l_reply *r, uint8_t kind, uint32_t fail,
@@ -244,9 +244,9 @@ void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_repl
 	if (eq >= 0 && !(r->options & PTL_MD_EVENT_END_DISABLE)) {
 		if (!r->has_ticket) {
 			r->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
-			p3_store(&p3l_md(ni, r->md.idx)->last_ticket, r->ticket);
+			p3l_md_note(p3l_md(ni, r->md.idx), r->eq, r->ticket);
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, r->ticket, &ev);
 	}
-	unpend(env, ni, r->md.idx, r->eq, &ev);
+	unpend(env, ni, r->md.idx, &ev);
 }

@@ -113,7 +113,8 @@ struct p3l_md {
 	uint32_t iov_n, iov_log2;
 	uint32_t spent_link;		/* [lock] link of the operation that used it up */
 	uint32_t free_next;
-	uint32_t pad[4];
+	uint32_t prev_eq, prev_ticket;	/* queue before the last update that changed it, newest event there */
+	uint32_t pad[2];
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(offsetof(struct p3l_md, user_ptr) == P3L_LINE, "an operation touches one line of its MD");
 _Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
@@ -427,7 +428,18 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 		  struct p3l_ref *md);
 int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t *pt);
 void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx);		/* and its ME if that is PTL_UNLINK */
-void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t eq, const struct p3l_slot *cause);
+void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
+
+/* Event @t of queue @eq (packed) names @md: it is not reused until that has been read. Movers of one MD may race here. */
+static inline void p3l_md_note(struct p3l_md *md, uint32_t eq, uint32_t t)
+{
+	uint32_t *p = p3_likely(eq == md->eq) ? &md->last_ticket : &md->prev_ticket, old = p3_load(p);
+
+	if (p3_unlikely(eq != md->eq && eq != md->prev_eq))
+		return;
+	while ((int32_t)(t - old) > 0 && !p3_cas32(p, old, t))
+		old = p3_load(p);
+}
 
 /* eq.c */
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out);
@@ -454,7 +466,7 @@ static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
 {
 	const struct p3l_eq *q = &ni->eq[eq];
 
-	return (1u << q->log2) - (p3_load(&q->tail) - p3_load(&q->head)) >= n;
+	return p3_load(&q->tail) - p3_load(&q->head) + n <= 1u << q->log2;
 }
 
 /* The queue of an MD, if it still exists: index, or -1. */
