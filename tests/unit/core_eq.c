@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* core_eq.c - event queues: order of tickets, overrun, wrap of the counters, promises, freed queues */
+#include "tap.h"
+#include "core_env.h"
+
+static struct p3l_ni *ni;
+static struct p3l_env env;
+static struct p3l_ref eq;
+
+static void fresh(uint64_t count)
+{
+	struct p3l_setup s = c_setup();
+
+	if (ni)
+		c_free(ni);
+	ni = c_region(&s);
+	env = c_env(0, false);
+	REQUIRE_INT(p3l_eq_alloc(&env, ni, count, &eq), PTL_OK);
+}
+
+static void post(uint32_t ticket, uint64_t v)
+{
+	struct p3l_slot ev = { .link = (uint32_t)v, .match_bits = v, .hdr_data = v + 1, .rlength = v + 2,
+			       .mlength = v + 3, .offset = v + 4, .md = 5, .md_gen = 6, .threshold = 7,
+			       .initiator = 8, .kind_fail = 9, .pt = 10 };
+
+	p3l_eq_post(&env, ni, eq.idx, ticket, &ev);
+}
+
+static int64_t get(bool take, int *rc)
+{
+	struct p3l_slot ev;
+
+	*rc = p3l_eq_read(&env, ni, eq.idx, &ev, take);
+	if (!*rc)
+		return -1;
+	CHECK_INT(ev.hdr_data, ev.match_bits + 1);
+	CHECK_INT(ev.offset, ev.match_bits + 4);
+	CHECK_INT(ev.pt, 10);
+	return (int64_t)ev.match_bits;
+}
+
+static void t_sizes_are_rounded_up_and_bounded(void)
+{
+	struct p3l_ref r;
+
+	fresh(1);
+	CHECK_INT(ni->eq[eq.idx].log2, 1);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 5, &r), PTL_OK);
+	CHECK_INT(ni->eq[r.idx].log2, 3);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 1ULL << 32, &r), PTL_NO_SPACE);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 1ULL << 24, &r), PTL_NO_SPACE);	/* larger than the space */
+	for (uint32_t i = 2; i < ni->max_eq; i++)
+		CHECK_INT(p3l_eq_alloc(&env, ni, 2, &r), PTL_OK);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 2, &r), PTL_NO_SPACE);
+}
+
+static void t_events_come_in_the_order_of_tickets(void)
+{
+	uint32_t t[3];
+	int rc;
+
+	fresh(4);
+	for (int i = 0; i < 3; i++)
+		t[i] = p3l_eq_reserve(ni, eq.idx);
+	CHECK(!p3l_eq_idle(ni, eq.idx) && !p3l_eq_ready(ni, eq.idx));
+	post(t[2], 2);
+	post(t[1], 1);
+	get(true, &rc);
+	CHECK_INT(rc, 0);
+	post(t[0], 0);
+	CHECK(p3l_eq_ready(ni, eq.idx));
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(get(false, &rc), i);
+		CHECK_INT(get(true, &rc), i);
+		CHECK_INT(rc, 1);
+	}
+	CHECK(p3l_eq_idle(ni, eq.idx));
+}
+
+static void t_overrun_gives_the_oldest_survivor_and_says_so_once(void)
+{
+	int rc;
+
+	fresh(4);
+	for (int i = 0; i < 11; i++)
+		post(p3l_eq_reserve(ni, eq.idx), (uint64_t)i);
+	CHECK(p3l_eq_ready(ni, eq.idx));
+	CHECK(!p3l_eq_room(ni, eq.idx, 1));
+	CHECK_INT(get(false, &rc), 7);
+	CHECK_INT(rc, -1);
+	CHECK_INT(get(true, &rc), 7);
+	CHECK_INT(rc, -1);
+	CHECK_INT(get(true, &rc), 8);
+	CHECK_INT(rc, 1);
+	CHECK(p3l_eq_room(ni, eq.idx, 2) && !p3l_eq_room(ni, eq.idx, 3));
+	get(true, &rc), get(true, &rc), get(true, &rc);
+	CHECK_INT(rc, 0);
+}
+
+static void t_counters_wrap(void)
+{
+	static const uint32_t start[] = { 0x7ffffffd, 0xfffffffd };
+	int rc;
+
+	for (int k = 0; k < 2; k++) {
+		struct p3l_eq *q;
+
+		fresh(4);
+		q = &ni->eq[eq.idx];
+		q->head = q->tail = start[k] & ~3u;
+		for (uint32_t i = 0; i < 4; i++)
+			((struct p3l_slot *)((char *)ni + q->slots))[i].word = (q->tail - 4 + i) << 1 | 1;
+		for (int i = 0; i < 20; i++) {
+			post(p3l_eq_reserve(ni, eq.idx), (uint64_t)i);
+			CHECK_INT(get(true, &rc), i);
+			CHECK_INT(rc, 1);
+		}
+		for (int i = 0; i < 9; i++)
+			post(p3l_eq_reserve(ni, eq.idx), (uint64_t)i);
+		CHECK_INT(get(true, &rc), 5);
+		CHECK_INT(rc, -1);
+	}
+}
+
+static void t_a_freed_queue_is_stale_and_its_slots_come_back(void)
+{
+	struct p3l_ref old;
+	uint64_t space;
+	int rc;
+
+	fresh(4);
+	old = eq;
+	post(p3l_eq_reserve(ni, eq.idx), 1);
+	CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
+	CHECK(!p3l_eq_valid(ni, old));
+	CHECK_INT(p3l_eq_of(ni, (old.idx + 1) | old.gen << 16), -1);
+	CHECK_INT(p3l_eq_free(&env, ni, old), PTL_EQ_INVALID);
+	space = ni->space;
+	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &eq), PTL_OK);
+	CHECK_INT(ni->space, space);
+	CHECK_INT(eq.idx, old.idx);
+	CHECK(eq.gen != old.gen && p3l_eq_idle(ni, eq.idx));
+	get(true, &rc);
+	CHECK_INT(rc, 0);
+}
+
+static void t_slots_that_a_writer_still_owes_are_not_reused(void)
+{
+	struct p3l_ref old, r;
+	uint32_t t;
+
+	fresh(4);
+	old = eq;
+	t = p3l_eq_reserve(ni, eq.idx);
+	CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &r), PTL_OK);
+	CHECK(r.idx != old.idx && ni->eq[r.idx].slots != ni->eq[old.idx].slots);
+	eq = old;
+	post(t, 1);			/* harmless */
+	CHECK(p3l_eq_idle(ni, r.idx) && !p3l_eq_ready(ni, r.idx));
+}
+
+static void t_nonsense_in_a_queue_is_counted_not_followed(void)
+{
+	fresh(4);
+	ni->eq[eq.idx].slots = ni->size - 64;
+	post(p3l_eq_reserve(ni, eq.idx), 1);
+	CHECK_INT(p3l_row(ni, 0)->stats.corrupt, 1);
+	ni->eq[eq.idx].slots = ~0ULL;
+	post(p3l_eq_reserve(ni, eq.idx), 1);
+	CHECK_INT(p3l_row(ni, 0)->stats.corrupt, 2);
+	ni->eq[eq.idx].log2 = 60;
+	post(p3l_eq_reserve(ni, eq.idx), 1);
+	CHECK_INT(p3l_row(ni, 0)->stats.corrupt, 3);
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = {
+		T(t_sizes_are_rounded_up_and_bounded), T(t_events_come_in_the_order_of_tickets),
+		T(t_overrun_gives_the_oldest_survivor_and_says_so_once), T(t_counters_wrap),
+		T(t_a_freed_queue_is_stale_and_its_slots_come_back), T(t_slots_that_a_writer_still_owes_are_not_reused),
+		T(t_nonsense_in_a_queue_is_counted_not_followed), { 0 } };
+
+	return t_run(cases);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* core_md.c - memory descriptors: making, updating and unlinking them; how long an unread event keeps one */
+#include "tap.h"
+#include "core_env.h"
+
+static struct p3l_ni *ni;
+static struct p3l_env env;
+static struct p3l_ref eq;
+
+static void fresh(void)
+{
+	struct p3l_setup s = c_setup();
+
+	if (ni)
+		c_free(ni);
+	ni = c_region(&s);
+	env = c_env(0, false);
+	REQUIRE_INT(p3l_eq_alloc(&env, ni, 8, &eq), PTL_OK);
+}
+
+static struct p3l_ref bind(ptl_md_t v, ptl_unlink_t op)
+{
+	struct p3l_md_args a = c_args(&v, &eq);
+	struct p3l_ref r = { 0, 0 };
+
+	CHECK_INT(p3l_md_bind(&env, ni, &a, op, &r), PTL_OK);
+	return r;
+}
+
+static void send(struct p3l_ref md)
+{
+	struct p3l_send s = { .md = md, .len = P3L_WHOLE };
+
+	CHECK_INT(p3l_send_begin(&env, ni, &s), PTL_OK);
+	p3l_send_end(&env, ni, &s, PTL_NI_OK);
+}
+
+static int drain(void)
+{
+	struct p3l_slot ev;
+	int n = 0;
+
+	while (p3l_eq_read(&env, ni, eq.idx, &ev, true))
+		n++;
+	return n;
+}
+
+static void t_a_region_that_wraps_is_illegal(void)
+{
+	ptl_md_t v = c_md(~0ULL - 10, 11, 1, 0);
+	struct p3l_md_args a = c_args(&v, NULL);
+	struct p3l_ref r;
+
+	fresh();
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_MD_ILLEGAL);
+	v.length = 10;
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
+}
+
+static void t_a_vector_is_copied_and_summed(void)
+{
+	struct p3l_iov iov[3] = { { 0x1000, 10 }, { 0x2000, 0 }, { 0x3000, 20 } };
+	ptl_md_t v = c_md(0x77, 3, 1, PTL_MD_IOVEC), old;
+	struct p3l_md_args a = { .md = &v, .iov = iov };
+	struct p3l_iov back[3];
+	struct p3l_ref r;
+
+	fresh();
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
+	CHECK_INT(p3l_md(ni, r.idx)->length, 30);
+	iov[0].base = 0;
+	CHECK_INT(p3l_md_update(&env, ni, r, &old, back, 2, NULL, -1), PTL_OK);
+	CHECK_INT(back[0].base, 0x1000);
+	CHECK_INT(back[1].base, 0x2000);
+	CHECK_INT((uintptr_t)old.start, 0x77);
+	CHECK_INT(old.length, 3);
+	v.length = ni->max_iov + 1;
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_MD_ILLEGAL);
+	v.length = 2;
+	iov[0].len = iov[1].len = (uint64_t)INT64_MAX;
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_MD_ILLEGAL);
+	CHECK(c_pools_ok(ni));
+}
+
+static void t_vectors_give_their_space_back(void)
+{
+	struct p3l_iov iov[16] = { { 0, 0 } };
+	ptl_md_t v = c_md(0, 16, 1, PTL_MD_IOVEC);
+	struct p3l_md_args a = { .md = &v, .iov = iov };
+	struct p3l_ref r;
+	uint64_t space;
+
+	fresh();
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
+	space = ni->space;
+	for (int i = 0; i < 1000; i++) {
+		CHECK_INT(p3l_md_update(&env, ni, r, NULL, NULL, 0, &a, -1), PTL_OK);
+		CHECK_INT(p3l_md_unlink(&env, ni, r), PTL_OK);
+		CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
+	}
+	CHECK(ni->space - space <= 256);
+}
+
+static void t_an_unread_event_keeps_the_slot_of_its_md(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, 0);
+	struct p3l_ref a, b;
+
+	fresh();
+	a = bind(v, PTL_RETAIN);
+	send(a);
+	CHECK_INT(p3l_md_unlink(&env, ni, a), PTL_OK);
+	for (uint32_t i = 1; i < ni->max_md; i++) {
+		b = bind(v, PTL_RETAIN);
+		CHECK(b.idx != a.idx);
+	}
+	{
+		struct p3l_md_args args = c_args(&v, &eq);
+
+		CHECK_INT(p3l_md_bind(&env, ni, &args, PTL_RETAIN, &b), PTL_NO_SPACE);
+	}
+	CHECK_INT(drain(), 2);
+	b = bind(v, PTL_RETAIN);
+	CHECK_INT(b.idx, a.idx);
+	CHECK(c_pools_ok(ni));
+}
+
+static void t_a_queue_that_nobody_reads_does_not_hold_up_the_others(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, 0);
+	struct p3l_ref silent, other, md[2], r;
+	struct p3l_md_args a;
+
+	fresh();
+	other = eq;
+	CHECK_INT(p3l_eq_alloc(&env, ni, 8, &silent), PTL_OK);
+	eq = silent;
+	md[0] = bind(v, PTL_RETAIN);
+	send(md[0]);
+	eq = other;
+	md[1] = bind(v, PTL_RETAIN);
+	send(md[1]);
+	CHECK_INT(p3l_md_unlink(&env, ni, md[1]), PTL_OK);
+	CHECK_INT(p3l_md_unlink(&env, ni, md[0]), PTL_OK);
+	for (uint32_t i = 2; i < ni->max_md; i++)
+		bind(v, PTL_RETAIN);
+	a = c_args(&v, &eq);
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_NO_SPACE);
+	drain();
+	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
+	CHECK_INT(r.idx, md[1].idx);
+}
+
+static void t_update_forgets_no_unread_event(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, 0);
+	struct p3l_md_args a;
+	struct p3l_ref r, b;
+
+	fresh();
+	for (int other = 0; other < 2; other++) {	/* same queue, then another */
+		r = bind(v, PTL_RETAIN);
+		send(r);
+		a = c_args(&v, other ? NULL : &eq);
+		CHECK_INT(p3l_md_update(&env, ni, r, NULL, NULL, 0, &a, -1), PTL_OK);
+		CHECK_INT(p3l_md_unlink(&env, ni, r), PTL_OK);
+		b = bind(v, PTL_RETAIN);
+		CHECK(b.idx != r.idx);
+		drain();
+	}
+}
+
+static void t_update_asks_the_queue_and_operations_in_progress(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, 5, 0);
+	struct p3l_send s = { .len = P3L_WHOLE };
+	struct p3l_md_args a;
+	ptl_md_t old;
+
+	fresh();
+	a = c_args(&v, &eq);
+	s.md = bind(v, PTL_RETAIN);
+	CHECK_INT(p3l_md_update(&env, ni, s.md, NULL, NULL, 0, &a, (int)eq.idx), PTL_OK);
+	CHECK_INT(p3l_send_begin(&env, ni, &s), PTL_OK);
+	v.threshold = 9;
+	CHECK_INT(p3l_md_update(&env, ni, s.md, &old, NULL, 0, &a, (int)eq.idx), PTL_MD_NO_UPDATE);
+	CHECK_INT(old.threshold, 4);
+	CHECK_INT(drain(), 1);
+	CHECK_INT(p3l_md_update(&env, ni, s.md, &old, NULL, 0, &a, (int)eq.idx), PTL_MD_NO_UPDATE);
+	CHECK_INT(p3l_md_unlink(&env, ni, s.md), PTL_MD_IN_USE);
+	p3l_send_end(&env, ni, &s, PTL_NI_OK);
+	CHECK_INT(p3l_md_update(&env, ni, s.md, &old, NULL, 0, &a, (int)eq.idx), PTL_MD_NO_UPDATE);
+	CHECK_INT(drain(), 1);
+	CHECK_INT(p3l_md_update(&env, ni, s.md, &old, NULL, 0, &a, (int)eq.idx), PTL_OK);
+	CHECK_INT(p3l_md(ni, s.md.idx)->threshold, 9);
+}
+
+static void t_post_is_all_or_nothing(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, 5, PTL_MD_OP_PUT);
+	struct p3l_ref base, me = { 99, 99 }, md = { 99, 99 }, test;
+	struct p3l_md_args a;
+
+	fresh();
+	a = c_args(&v, &eq);
+	CHECK_INT(p3l_eq_alloc(&env, ni, 2, &test), PTL_OK);
+	p3l_me_attach(&env, ni, 0, C_ANY, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &base);
+	p3l_eq_reserve(ni, test.idx);	/* promised is not empty */
+	CHECK_INT(p3l_memd_post(&env, ni, base, C_ANY, 1, 0, PTL_UNLINK, PTL_INS_BEFORE, &a, PTL_UNLINK, (int)test.idx,
+				&me, &md), PTL_MD_NO_UPDATE);
+	CHECK_INT(me.idx, 99);
+	CHECK(c_pools_ok(ni) && c_md_used_count(ni) == 0 && c_me_used_count(ni) == 1);
+	CHECK_INT(p3l_memd_post(&env, ni, base, C_ANY, 1, 0, PTL_UNLINK, PTL_INS_BEFORE, &a, PTL_UNLINK, (int)eq.idx,
+				&me, &md), PTL_OK);
+	CHECK_INT(p3l_me(ni, me.idx)->md, md.idx + 1);
+	CHECK_INT(ni->pt[0].head, me.idx + 1);
+	CHECK_INT(p3l_md_unlink(&env, ni, md), PTL_OK);	/* its entry is PTL_UNLINK: goes too */
+	CHECK_INT(p3l_me_unlink(&env, ni, me), PTL_ME_INVALID);
+	CHECK_INT(p3l_memd_post(&env, ni, me, C_ANY, 1, 0, PTL_UNLINK, PTL_INS_BEFORE, &a, PTL_UNLINK, -1, &me, &md),
+		  PTL_ME_INVALID);
+	CHECK(c_pools_ok(ni) && c_list_ok(ni, 0));
+}
+
+static void t_stale_and_wrong_handles_are_refused(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, 5, PTL_MD_OP_PUT);
+	struct p3l_ref r;
+
+	fresh();
+	r = bind(v, PTL_RETAIN);
+	CHECK_INT(p3l_md_unlink(&env, ni, (struct p3l_ref){ r.idx, r.gen + 1 }), PTL_MD_INVALID);
+	CHECK_INT(p3l_md_unlink(&env, ni, (struct p3l_ref){ 64, 0 }), PTL_MD_INVALID);
+	CHECK_INT(p3l_md_unlink(&env, ni, (struct p3l_ref){ 0xffff, 0 }), PTL_MD_INVALID);
+	CHECK_INT(p3l_md_unlink(&env, ni, (struct p3l_ref){ r.idx + 1, 0 }), PTL_MD_INVALID);
+	CHECK_INT(p3l_md_unlink(&env, ni, r), PTL_OK);
+	CHECK_INT(p3l_md_unlink(&env, ni, r), PTL_MD_INVALID);
+	CHECK_INT(p3l_md_update(&env, ni, r, NULL, NULL, 0, NULL, -1), PTL_MD_INVALID);
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = {
+		T(t_a_region_that_wraps_is_illegal), T(t_a_vector_is_copied_and_summed),
+		T(t_vectors_give_their_space_back), T(t_an_unread_event_keeps_the_slot_of_its_md),
+		T(t_a_queue_that_nobody_reads_does_not_hold_up_the_others), T(t_update_forgets_no_unread_event),
+		T(t_update_asks_the_queue_and_operations_in_progress), T(t_post_is_all_or_nothing),
+		T(t_stale_and_wrong_handles_are_refused), { 0 } };
+
+	return t_run(cases);
+}

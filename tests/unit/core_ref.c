@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * core_ref.c - the slow reference: see core_ref.h
+ *
+ * Numbers in comments are sections of the Portals 3.3 document. Where that leaves a choice, the project's own notes
+ * decide (portals/doc/SPEC-NOTES).
+ */
+#include <string.h>
+#include "core_ref.h"
+
+/* ---- event queues ---- */
+
+int r_eq_alloc(struct r_ni *r, uint64_t count, int *out)
+{
+	uint32_t n = 2, in_use = 0;
+	struct r_eq *q;
+
+	while (n < count)
+		n *= 2;			/* "at least that many slots" */
+	for (int i = 0; i < r->n_eq; i++)
+		in_use += r->eq[i].live || r->eq[i].retired;
+	if (in_use == r->max_eq)
+		return PTL_NO_SPACE;
+	*out = r->n_eq++;
+	q = &r->eq[*out];
+	memset(q, 0, sizeof(*q));
+	q->live = true;
+	q->n = n;
+	return PTL_OK;
+}
+
+/* A queue with a promised event that has not come yet is not used again. */
+int r_eq_free(struct r_ni *r, int eq)
+{
+	struct r_eq *q = &r->eq[eq];
+
+	if (!q->live)
+		return PTL_EQ_INVALID;
+	q->live = false;
+	for (uint32_t t = q->tail > q->n ? q->tail - q->n : 0; t < q->tail; t++)
+		q->retired |= !q->ev[t].posted;
+	return PTL_OK;
+}
+
+bool r_eq_idle(const struct r_ni *r, int eq)
+{
+	return r->eq[eq].head == r->eq[eq].tail;
+}
+
+bool r_eq_blocked(const struct r_ni *r, int eq, int64_t except, int more)
+{
+	const struct r_eq *q = eq >= 0 ? &r->eq[eq] : NULL;
+
+	if (!q || !q->live)
+		return false;
+	if (except >= (int64_t)q->n && !q->ev[except - q->n].posted)
+		return true;
+	for (uint32_t t = 0; t < q->tail; t++)
+		if (!q->ev[t].posted && t != except && t + q->n < q->tail + (uint32_t)more)
+			return true;
+	return false;
+}
+
+/* 3.13: a circular buffer; the writer never waits; after an overrun the oldest survivor comes with a notice. */
+int r_eq_read(struct r_ni *r, int eq, bool take, struct r_event *ev, uint32_t *seq)
+{
+	struct r_eq *q = &r->eq[eq];
+
+	for (;;) {
+		bool over = false;
+		int rc;
+
+		for (uint32_t t = q->head + q->n; t < q->tail; t += q->n)
+			over |= q->ev[t].posted;
+		if (over) {
+			q->dropped = true;
+			q->head = q->tail - q->n > q->head ? q->tail - q->n : q->head + 1;
+			continue;
+		}
+		if (q->head >= q->tail || !q->ev[q->head].posted)
+			return 0;
+		*ev = q->ev[q->head];
+		*seq = q->head;
+		rc = q->dropped ? -1 : 1;
+		if (take) {
+			q->head++;
+			q->dropped = false;
+		}
+		return rc;
+	}
+}
+
+static uint32_t promise(struct r_ni *r, int eq)
+{
+	return r->eq[eq].tail++;
+}
+
+static void post(struct r_ni *r, int eq, uint32_t t, const struct r_event *ev)
+{
+	r->eq[eq].ev[t] = *ev;
+	r->eq[eq].ev[t].posted = true;
+}
+
+static int live_eq(const struct r_ni *r, int eq)
+{
+	return eq >= 0 && r->eq[eq].live ? eq : -1;
+}
+
+/* ---- match entries ---- */
+
+static int me_new(struct r_ni *r)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < r->n_me; i++)
+		n += r->me[i].live;
+	return n == r->max_me ? -1 : r->n_me++;
+}
+
+static int place_of(const struct r_ni *r, int me)
+{
+	int pt = r->me[me].pt, k = 0;
+
+	while (r->list[pt][k] != me)
+		k++;
+	return k;
+}
+
+static void put_at(struct r_ni *r, int me, int pt, int k, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
+		   ptl_unlink_t unlink)
+{
+	memmove(&r->list[pt][k + 1], &r->list[pt][k], sizeof(int) * (size_t)(r->len[pt] - k));
+	r->list[pt][k] = me;
+	r->len[pt]++;
+	r->me[me] = (struct r_me){ .live = true, .id = id, .bits = bits, .ignore = ignore, .unlink = unlink,
+				   .pt = pt, .md = -1 };
+}
+
+int r_me_attach(struct r_ni *r, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink,
+		ptl_ins_pos_t pos, int *out)
+{
+	int me;
+
+	if (pt > r->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	me = me_new(r);
+	if (me < 0)
+		return PTL_NO_SPACE;
+	if (r->len[pt] >= (int)r->max_list)
+		return r->n_me--, PTL_ME_LIST_TOO_LONG;
+	put_at(r, me, (int)pt, pos == PTL_INS_BEFORE ? 0 : r->len[pt], id, bits, ignore, unlink);
+	*out = me;
+	return PTL_OK;
+}
+
+int r_me_insert(struct r_ni *r, int base, ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink,
+		ptl_ins_pos_t pos, int *out)
+{
+	int me = me_new(r), pt;
+
+	if (me < 0)
+		return PTL_NO_SPACE;
+	if (!r->me[base].live)
+		return r->n_me--, PTL_ME_INVALID;
+	pt = r->me[base].pt;
+	if (r->len[pt] >= (int)r->max_list)
+		return r->n_me--, PTL_ME_LIST_TOO_LONG;
+	put_at(r, me, pt, place_of(r, base) + (pos == PTL_INS_AFTER), id, bits, ignore, unlink);
+	*out = me;
+	return PTL_OK;
+}
+
+static void me_remove(struct r_ni *r, int me)
+{
+	int pt = r->me[me].pt, k = place_of(r, me);
+
+	r->len[pt]--;
+	memmove(&r->list[pt][k], &r->list[pt][k + 1], sizeof(int) * (size_t)(r->len[pt] - k));
+	r->me[me].live = false;
+}
+
+int r_me_unlink(struct r_ni *r, int me)
+{
+	struct r_me *m = &r->me[me];
+
+	if (!m->live)
+		return PTL_ME_INVALID;
+	if (m->md >= 0 && r->md[m->md].pending)
+		return PTL_ME_IN_USE;
+	if (m->md >= 0)
+		r->md[m->md].live = false;
+	me_remove(r, me);
+	return PTL_OK;
+}
+
+/* ---- memory descriptors ---- */
+
+static int md_check(const struct r_ni *r, const ptl_md_t *v)
+{
+	if (v->options & PTL_MD_IOVEC)
+		return v->length > r->max_iov ? PTL_MD_ILLEGAL : PTL_OK;
+	return v->length + (uint64_t)(uintptr_t)v->start < v->length ? PTL_MD_ILLEGAL : PTL_OK;
+}
+
+static void md_set(struct r_md *m, const ptl_md_t *v, uint64_t (*iov)[2], int eq)
+{
+	m->v = *v;
+	if (m->v.threshold < 0 && m->v.threshold != PTL_MD_THRESH_INF)
+		m->v.threshold = 0;
+	m->total = v->length;
+	if (v->options & PTL_MD_IOVEC) {
+		m->total = 0;
+		memcpy(m->iov, iov, v->length * sizeof(*iov));
+		for (uint64_t i = 0; i < v->length; i++)
+			m->total += iov[i][1];
+	}
+	m->eq = eq;
+	m->offset = 0;
+	m->spent = false;
+	m->plain = v->threshold == PTL_MD_THRESH_INF && eq < 0 && !(v->options & (PTL_MD_IOVEC | PTL_MD_MAX_SIZE));
+}
+
+/* 3.11: a descriptor that an unread event names is not reused, so it counts as taken. */
+static bool named(const struct r_ni *r, int md)
+{
+	int eq = live_eq(r, r->md[md].eq);
+	const struct r_eq *q = eq >= 0 ? &r->eq[eq] : NULL;
+
+	for (uint32_t t = q ? q->head : 0; q && t < q->tail; t++)
+		if (q->ev[t].posted && q->ev[t].md == md)
+			return true;
+	return false;
+}
+
+static int md_new(struct r_ni *r, const ptl_md_t *v, uint64_t (*iov)[2], int eq, ptl_unlink_t op, int *out)
+{
+	uint32_t n = 0;
+	int rc = md_check(r, v);
+
+	if (rc != PTL_OK)
+		return rc;
+	for (int i = 0; i < r->n_md; i++)
+		n += r->md[i].live || named(r, i);
+	if (n >= r->max_md)
+		return PTL_NO_SPACE;
+	*out = r->n_md++;
+	memset(&r->md[*out], 0, sizeof(r->md[0]));
+	md_set(&r->md[*out], v, iov, eq);
+	r->md[*out].op = op;
+	r->md[*out].me = -1;
+	return PTL_OK;
+}
+
+int r_md_attach(struct r_ni *r, int me, const ptl_md_t *v, uint64_t (*iov)[2], int eq, ptl_unlink_t op, int *out)
+{
+	int md, rc = md_new(r, v, iov, eq, op, &md);
+
+	if (rc != PTL_OK)
+		return rc;
+	if (!r->me[me].live)
+		return r->n_md--, PTL_ME_INVALID;
+	if (r->me[me].md >= 0)
+		return r->n_md--, PTL_ME_IN_USE;
+	r->me[me].md = md;
+	r->md[md].me = me;
+	r->md[md].live = true;
+	*out = md;
+	return PTL_OK;
+}
+
+int r_md_bind(struct r_ni *r, const ptl_md_t *v, uint64_t (*iov)[2], int eq, ptl_unlink_t op, int *out)
+{
+	int rc = md_new(r, v, iov, eq, op, out);
+
+	if (rc == PTL_OK)
+		r->md[*out].live = true;
+	return rc;
+}
+
+static void md_remove(struct r_ni *r, int md)
+{
+	int me = r->md[md].me;
+
+	r->md[md].live = false;
+	if (me < 0)
+		return;
+	r->me[me].md = -1;
+	if (r->me[me].unlink == PTL_UNLINK)
+		me_remove(r, me);
+}
+
+int r_md_unlink(struct r_ni *r, int md)
+{
+	if (!r->md[md].live)
+		return PTL_MD_INVALID;
+	if (r->md[md].pending)
+		return PTL_MD_IN_USE;
+	md_remove(r, md);
+	return PTL_OK;
+}
+
+int r_md_update(struct r_ni *r, int md, ptl_md_t *old, int *old_eq, const ptl_md_t *v, uint64_t (*iov)[2], int eq,
+		int test)
+{
+	struct r_md *m = &r->md[md];
+	int rc = v ? md_check(r, v) : PTL_OK;
+
+	if (rc != PTL_OK)
+		return rc;
+	if (!m->live)
+		return PTL_MD_INVALID;
+	*old = m->v;
+	*old_eq = m->eq;
+	if (!v)
+		return PTL_OK;
+	if (test >= 0 && (m->pending || !r_eq_idle(r, test)))
+		return PTL_MD_NO_UPDATE;
+	m->renamed += eq != m->eq;
+	md_set(m, v, iov, eq);
+	return PTL_OK;
+}
+
+int r_memd_post(struct r_ni *r, int base, ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink,
+		ptl_ins_pos_t pos, const ptl_md_t *v, uint64_t (*iov)[2], int eq, ptl_unlink_t op, int test, int *me,
+		int *md)
+{
+	int rc;
+
+	if (test >= 0 && !r_eq_idle(r, test))
+		return PTL_MD_NO_UPDATE;
+	rc = md_new(r, v, iov, eq, op, md);
+	if (rc != PTL_OK)
+		return rc;
+	rc = r_me_insert(r, base, id, bits, ignore, unlink, pos, me);
+	if (rc != PTL_OK)
+		return r->n_md--, rc;
+	r->me[*me].md = *md;
+	r->md[*md].me = *me;
+	r->md[*md].live = true;
+	return PTL_OK;
+}
+
+/* ---- operations ---- */
+
+static bool active(const struct r_md *m)
+{
+	return m->live && m->v.threshold != 0 && !m->spent;
+}
+
+/* 4.4 */
+static bool fits(const struct r_md *m, const struct r_req *q, uint64_t *mlength, uint64_t *offset)
+{
+	uint64_t off = m->v.options & PTL_MD_MANAGE_REMOTE ? q->roffset : m->offset;
+
+	if (off > m->total)
+		return false;
+	*offset = off;
+	*mlength = q->rlength;
+	if (q->rlength > m->total - off) {
+		*mlength = m->total - off;
+		return m->v.options & PTL_MD_TRUNCATE;
+	}
+	return true;
+}
+
+int r_match(struct r_ni *r, const struct r_req *q, uint64_t *mlength, uint64_t *offset)
+{
+	const struct r_ac *a;
+	bool put = q->type != R_GET, get = q->type != R_PUT;
+
+	if (q->pt > r->max_pt || q->ac > r->max_ac)
+		return -1;
+	a = &r->ac[q->ac];
+	if ((a->uid != PTL_UID_ANY && a->uid != q->uid) || (a->jid != PTL_JID_ANY && a->jid != q->jid) ||
+	    (a->nid != PTL_NID_ANY && a->nid != q->nid) || (a->pid != PTL_PID_ANY && a->pid != q->pid) ||
+	    (a->pt != PTL_PT_INDEX_ANY && a->pt != q->pt))
+		return -1;
+	for (int k = 0; k < r->len[q->pt]; k++) {
+		const struct r_me *e = &r->me[r->list[q->pt][k]];
+		const struct r_md *m = e->md >= 0 ? &r->md[e->md] : NULL;
+
+		if (e->id.nid != PTL_NID_ANY && e->id.nid != q->nid)
+			continue;
+		if (e->id.pid != PTL_PID_ANY && e->id.pid != q->pid)
+			continue;
+		if ((e->bits & ~e->ignore) != (q->match_bits & ~e->ignore))
+			continue;
+		if (!m || !active(m))
+			continue;
+		if ((put && !(m->v.options & PTL_MD_OP_PUT)) || (get && !(m->v.options & PTL_MD_OP_GET)))
+			continue;
+		if (fits(m, q, mlength, offset))
+			return e->md;
+	}
+	return -1;
+}
+
+static struct r_event event_of(const struct r_op *op, int kind, uint32_t fail)
+{
+	return (struct r_event){ .kind = kind, .md = op->md, .initiator = op->initiator, .pt = op->pt,
+				 .threshold = op->threshold, .match_bits = op->match_bits, .hdr_data = op->hdr_data,
+				 .rlength = op->rlength, .mlength = op->mlength, .offset = op->offset,
+				 .link = op->link, .fail = fail };
+}
+
+/* 4.5: charge the MD and promise the events of an operation that begins. */
+static void begin(struct r_ni *r, struct r_op *op, bool max_size)
+{
+	struct r_md *m = &r->md[op->md];
+	bool start = !(m->v.options & PTL_MD_EVENT_START_DISABLE), end = !(m->v.options & PTL_MD_EVENT_END_DISABLE);
+	bool was = m->spent;
+
+	m->pending++;
+	if (m->v.threshold != PTL_MD_THRESH_INF && --m->v.threshold == 0)
+		m->spent = true;
+	if (max_size && (m->v.options & PTL_MD_MAX_SIZE) && m->total - m->offset < m->v.max_size)
+		m->spent = true;
+	op->live = true;
+	op->threshold = m->v.threshold;
+	op->eq = m->eq;
+	op->no_end = !end;
+	op->ticket = -1;
+	op->link = 0;
+	if (live_eq(r, m->eq) >= 0 && (start || end)) {
+		op->link = promise(r, m->eq);
+		if (!start)
+			op->ticket = op->link;
+	}
+	if (m->spent && !was)
+		m->spent_link = op->link;
+	if (live_eq(r, m->eq) >= 0 && start) {
+		struct r_event ev = event_of(op, op->kind - 1, PTL_NI_OK);
+
+		post(r, m->eq, op->link, &ev);
+	}
+}
+
+/* 4.6: the last operation on a spent MD unlinks it; UNLINK has the link of the one that spent it. */
+static void done(struct r_ni *r, int md, struct r_event ev)
+{
+	struct r_md *m = &r->md[md];
+
+	if (--m->pending || !m->spent || m->op != PTL_UNLINK)
+		return;
+	if (live_eq(r, m->eq) >= 0) {
+		ev.kind = PTL_EVENT_UNLINK;
+		ev.fail = PTL_NI_OK;
+		ev.link = m->spent_link;
+		post(r, m->eq, promise(r, m->eq), &ev);
+	}
+	md_remove(r, md);
+}
+
+static void end(struct r_ni *r, struct r_op *op, uint32_t fail)
+{
+	struct r_event ev = event_of(op, op->kind, fail);
+
+	if (live_eq(r, op->eq) >= 0 && !op->no_end) {
+		if (op->ticket < 0)
+			op->ticket = promise(r, op->eq);
+		post(r, op->eq, (uint32_t)op->ticket, &ev);
+	}
+	op->live = false;
+	done(r, op->md, ev);
+}
+
+int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct r_op *op)
+{
+	static const int kind[] = { [R_PUT] = PTL_EVENT_PUT_END, [R_GET] = PTL_EVENT_GET_END,
+				    [R_GETPUT] = PTL_EVENT_GETPUT_END };
+	struct r_md *m;
+	int eq;
+
+	memset(op, 0, sizeof(*op));
+	op->md = r_match(r, q, &op->mlength, &op->offset);
+	if (op->md < 0) {
+		r->drops++;
+		r->drop_bytes += q->rlength;
+		return R_DROPPED;
+	}
+	m = &r->md[op->md];
+	eq = live_eq(r, m->eq);
+	if (may_wait && eq >= 0 && r->eq[eq].tail - r->eq[eq].head + 3 > r->eq[eq].n)
+		return R_WAIT;
+	op->kind = kind[q->type];
+	op->initiator = q->src;
+	op->pt = (int)q->pt;
+	op->match_bits = q->match_bits;
+	op->hdr_data = q->hdr_data;
+	op->rlength = q->rlength;
+	op->want_ack = q->ack && q->type == R_PUT && !(m->v.options & PTL_MD_ACK_DISABLE);
+	if (!(m->v.options & PTL_MD_MANAGE_REMOTE))
+		m->offset += op->mlength;
+	begin(r, op, !(m->v.options & PTL_MD_MANAGE_REMOTE));
+	if (q->type != R_GET) {
+		r->recvs++;
+		r->recv_bytes += op->mlength;
+	}
+	return R_MATCHED;
+}
+
+bool r_target_end(struct r_ni *r, struct r_op *op, uint32_t fail)
+{
+	end(r, op, fail);
+	return op->want_ack && !fail;
+}
+
+int r_send_begin(struct r_ni *r, int md, bool whole, uint64_t off, uint64_t len, int self, int pt, uint64_t bits,
+		 uint64_t hdr, struct r_op *op)
+{
+	struct r_md *m = &r->md[md];
+
+	memset(op, 0, sizeof(*op));
+	if (!active(m))
+		return PTL_MD_INVALID;
+	if (whole)
+		len = m->total;
+	if (off > m->total || len > m->total - off)
+		return PTL_MD_ILLEGAL;
+	*op = (struct r_op){ .kind = PTL_EVENT_SEND_END, .md = md, .initiator = self, .pt = pt, .match_bits = bits,
+			     .hdr_data = hdr, .rlength = len, .mlength = len, .offset = off };
+	if (m->plain) {
+		op->plain = op->live = true;
+		return PTL_OK;
+	}
+	begin(r, op, false);
+	return PTL_OK;
+}
+
+void r_send_end(struct r_ni *r, struct r_op *op, uint32_t fail)
+{
+	if (op->plain)
+		op->live = false;
+	else
+		end(r, op, fail);
+}
+
+/* 4.7 */
+void r_ack(struct r_ni *r, int md, int from, int pt, uint64_t bits, uint64_t roffset, uint64_t rlength,
+	   uint64_t mlength)
+{
+	struct r_md *m = &r->md[md];
+	struct r_event ev = { .kind = PTL_EVENT_ACK, .md = md, .initiator = from, .pt = pt, .match_bits = bits,
+			      .offset = roffset, .rlength = rlength, .mlength = mlength };
+
+	if (!active(m)) {
+		r->drops++;
+		return;
+	}
+	m->pending++;
+	if (live_eq(r, m->eq) >= 0)
+		ev.link = promise(r, m->eq);
+	if (m->v.threshold != PTL_MD_THRESH_INF && --m->v.threshold == 0) {
+		m->spent = true;
+		m->spent_link = ev.link;
+	}
+	ev.threshold = m->v.threshold;
+	if (live_eq(r, m->eq) >= 0)
+		post(r, m->eq, ev.link, &ev);
+	done(r, md, ev);
+}
+
+/* 4.8 */
+bool r_reply_begin(struct r_ni *r, int md, uint64_t off, uint64_t rlength, uint64_t mlength, int from, int pt,
+		   uint64_t bits, struct r_op *op)
+{
+	struct r_md *m = &r->md[md];
+	uint64_t room = off > m->total ? 0 : m->total - off;
+
+	memset(op, 0, sizeof(*op));
+	if (!active(m)) {
+		r->drops++;
+		return false;
+	}
+	*op = (struct r_op){ .kind = PTL_EVENT_REPLY_END, .md = md, .initiator = from, .pt = pt, .match_bits = bits,
+			     .rlength = rlength, .mlength = mlength < room ? mlength : room, .offset = off };
+	begin(r, op, false);
+	return true;
+}
+
+void r_reply_end(struct r_ni *r, struct r_op *op, uint32_t fail)
+{
+	end(r, op, fail);
+}
