@@ -11,7 +11,7 @@
  *
  * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np). Else we do, when
  * the process exits; PtlFini would be too early, since the library may be opened again. A rank that exits with a
- * status other than 0 and has not closed the library (p3_rt_done) has failed: the launcher is asked to end the job
+ * status other than 0 and has not closed the library has failed: the launcher is asked to end the job
  * with that status. After a signal or _exit() nothing is said, and the launcher ends the job by itself.
  */
 #include "config.h"
@@ -24,6 +24,7 @@
 #include "p3_map.h"
 #include "p3_pmi.h"
 
+#include <p3api/api.h>
 #include <p3rt/p3rt.h>
 #include <smartmap/smartmap.h>
 
@@ -37,13 +38,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#pragma weak PtlNIHandle
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct p3_rt_job the_job;
 static struct p3_pmi the_pmi = { .fd = -1 };
 static char the_err[600];
 static enum { RT_NEW, RT_OK, RT_BAD } state;
 static int pmi_shared;			/* another client of this process owns the connection */
-static int done;			/* the library is closed: whatever the exit status, this rank has ended well */
+static int done;			/* whatever the exit status, this rank has ended well */
 static int node_cores;			/* cores that the ranks of this node may use together */
 
 /* ---- processors ---- */
@@ -461,11 +464,20 @@ out:
 
 /* ---- the end of the process ---- */
 
+/* Closed, or never opened: asked of the calls above (absent where the runtime is used alone), without a lock. */
+static int library_closed(void)
+{
+	ptl_handle_ni_t ni;
+
+	return __atomic_load_n(&done, __ATOMIC_RELAXED) ||
+	       (PtlNIHandle && PtlNIHandle(PTL_INVALID_HANDLE, &ni) == PTL_NO_INIT);
+}
+
 static void at_exit(int status, void *unused)
 {
 	if (__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) || the_pmi.fd < 0 || the_pmi.pid != getpid())
 		return;
-	if (!status || __atomic_load_n(&done, __ATOMIC_RELAXED)) {
+	if (!status || library_closed()) {
 		p3_pmi_finalize(&the_pmi);
 		return;
 	}

@@ -61,8 +61,8 @@ int p3_rt_get_value(const char *key, char *value, size_t len);
 int p3_rt_reorder(int method, const char *file, const uint32_t *node_of_slot, uint32_t size, uint32_t *order,
 		  char *err, size_t errlen);
 
-/* Called with 1 by the PtlFini that closes the library, with 0 by PtlInit: a rank that exits with a status other than 0
- * between the two has failed, and takes the job with it. */
+/* For programs that use the runtime without the Portals calls: with 1, this rank has ended well whatever its exit
+ * status. A rank that exits with a status other than 0 before that (before PtlFini) has failed, and takes the job along. */
 void p3_rt_done(int yes);
 
 /* Cores that this process may run on, and whether the job has more local ranks than cores in all. */

@@ -49,6 +49,10 @@ run -n 2 "$rank" exit=5 1
 [ $? = 5 ] && grep -q 'rank 1 .*exits with status 5' err; ok $? t_failing_rank_ends_the_job_with_its_status
 run -n 2 "$rank" done=5
 [ $? = 5 ] && ! grep -q error err; ok $? t_status_of_a_rank_that_has_closed
+run -n 2 "$P3_BUILD/tests/rt/close"
+[ $? = 5 ] && ! grep -q error err; ok $? t_status_after_ptlfini_is_the_programs
+run -n 2 "$P3_BUILD/tests/rt/close" early
+[ $? = 5 ] && grep -q 'exits with status 5 without PtlFini' err; ok $? t_status_without_ptlfini_ends_the_job
 run -n 3 "$rank" kill 1
 rc=$?
 [ $rc != 0 ] && [ -s err -o "$(lines 'KILLED\|Killed\|signal 9')" != 0 ]; ok $? t_killed_rank_ends_the_job_with_a_message
