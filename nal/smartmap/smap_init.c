@@ -120,19 +120,6 @@ static int propose_bits(uint32_t size)
 	return 0;
 }
 
-/* The mailbox hands out all files at once for a moment. */
-static int raise_nofile(uint32_t size, struct rlimit *old)
-{
-	struct rlimit r;
-	rlim_t want = 2 * (rlim_t)size + 128;
-
-	if (getrlimit(RLIMIT_NOFILE, old) || old->rlim_cur >= want)
-		return 0;
-	r = *old;
-	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
-	return !setrlimit(RLIMIT_NOFILE, &r);
-}
-
 static int take_window(int peer, int fd)	/* callback of smap_exch_share(), where there is no mailbox */
 {
 	int ret = peer == smap.rank ? 0 : smap_window_attach_fd(peer, fd);
@@ -305,8 +292,16 @@ err:
 	return ret;
 }
 
+/* A plain fork (nothing was adopted): the child has no windows, so it is in no job. After our own fork: no-op. */
+static void in_child(void)
+{
+	if (smap.inits && smap.memfile)
+		smap_child_reset();
+}
+
 SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 {
+	static int registered;
 	struct rlimit nofile;
 	int ret, raised;
 
@@ -338,13 +333,15 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 		ret = start_single();
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "the job has one process on this node");
 	} else {
-		raised = raise_nofile(job->size, &nofile);
+		raised = smap_nofile_raise(2 * job->size + 128, &nofile);
 		ret = start_many(job);
 		if (raised)
 			setrlimit(RLIMIT_NOFILE, &nofile);
 	}
 	if (ret)
 		return ret;
+	if (!registered)
+		registered = !pthread_atfork(NULL, NULL, in_child);
 	smap.inits = 1;
 	smap.has[SMARTMAP_F_WINDOWS] = job->size > 1;
 	smap.has[SMARTMAP_F_MEMBARRIER] = smartmap_membarrier_ok();

@@ -188,6 +188,17 @@ int smap_box_get(int box, int index)
 	return fd;
 }
 
+int smap_nofile_raise(uint32_t want, struct rlimit *old)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, old) || old->rlim_cur >= want)
+		return 0;
+	r = *old;
+	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &r);
+}
+
 int smap_own_fd(void)
 {
 	if (smap.own_box >= 0)

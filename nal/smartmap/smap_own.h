@@ -5,6 +5,8 @@
 
 #include "smap_int.h"
 
+#include <sys/resource.h>
+
 /* Make smap.base and the control page. memfile 0: anonymous, for a job of one. The descriptor, or -errno. */
 int smap_own_make(int bits);
 int smap_own_make_single(void);
@@ -14,6 +16,9 @@ void smap_own_drop(void);		/* undo, while no one else has it and nothing was ado
 int smap_box_make(const int *fds, int n);
 /* Take a copy of descriptor @index out of the queue, which keeps them all; or -errno. */
 int smap_box_get(int box, int index);
+
+/* The queue hands out many at a time for a moment: 1 when the limit was raised to @want or what is allowed; restore it. */
+int smap_nofile_raise(uint32_t want, struct rlimit *old);
 
 /* SCM_RIGHTS in one message. Return: bytes, or -errno. recv fills @fds with at most *@n and sets *@n. */
 ssize_t smap_send_fds(int sock, const void *buf, size_t len, const int *fds, int n);

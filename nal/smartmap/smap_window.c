@@ -59,6 +59,15 @@ SMAP_EXPORT int smartmap_attach(int peer)
 	smap_lock();
 	if (!smartmap_view_.window[peer]) {
 		fd = smap.mailbox >= 0 ? smap_box_get(smap.mailbox, peer) : -ESRCH;
+		if (fd == -EMFILE) {	/* the program has many files open, or a low limit */
+			struct rlimit r;
+
+			if (!getrlimit(RLIMIT_NOFILE, &r) &&
+			    smap_nofile_raise((uint32_t)(r.rlim_cur + (rlim_t)smap.size + 16), &r)) {
+				fd = smap_box_get(smap.mailbox, peer);
+				setrlimit(RLIMIT_NOFILE, &r);
+			}
+		}
 		ret = fd;
 		if (fd >= 0) {
 			ret = smap_window_attach_fd(peer, fd);

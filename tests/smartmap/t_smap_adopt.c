@@ -332,6 +332,17 @@ static void r_by_hand(void)
 	T_CHECK(smartmap_adopt(p, 4096) == -EINVAL);		/* is shared now */
 	T_CHECK(smartmap_adopt(ro, 4096) == -EINVAL && smartmap_adopt((void *)1, 4096) == -EINVAL);
 	T_CHECK(smartmap_adopt((void *)4096, 4096) == -EINVAL && smartmap_adopt(p, 0) == -EINVAL);
+	/* The same low bits in another place: it stays private, and as it was. */
+	{
+		char *q = (char *)(((uintptr_t)p & (((uintptr_t)1 << 39) - 1)) | (uintptr_t)90 << 39);
+
+		q = mmap(q, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		T_CHECK(q != MAP_FAILED);
+		q[4096] = 33;
+		T_CHECK(smartmap_adopt(q, 8192) == -EBUSY && q[4096] == 33 && !smartmap_adopted(q, 1));
+		q[4097] = 34;
+		T_CHECK(p[4096] != 33 || !wrong(p, 1 << 20, (unsigned)t_rank));
+	}
 	smartmap_publish(16, p);
 	t_sync();
 	T_CHECK(!wrong(smartmap_remote(!t_rank, smartmap_lookup(!t_rank, 16)), 1 << 20, (unsigned)!t_rank));

@@ -148,6 +148,49 @@ static int two_jobs(const struct t_case *c)
 	return bad ? 1 : 0;
 }
 
+/* The program uses up its descriptors after the start: windows must attach all the same. */
+static void r_late(void)
+{
+	int i;
+
+	t_join();
+	while (dup(0) >= 0)
+		;
+	T_CHECK(errno == EMFILE);
+	for (i = 0; i < t_size; i++)
+		T_CHECK(!smartmap_attach(i));
+	T_CHECK(dup(0) < 0);			/* the limit is the program's again */
+	t_sync();
+	smartmap_fini();
+}
+
+static void p_late(int r)
+{
+	struct rlimit l = { 30, 500 };
+
+	(void)r;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+/* Nothing is adopted, so fork is libc's: the child is in no job, and says so instead of faulting. */
+static void r_plain_fork(void)
+{
+	struct smartmap_job j = t_job();
+	int st;
+	pid_t p;
+
+	j.adopt = 0;
+	T_CHECK(!smartmap_init(&j));
+	t_sync();
+	p = fork();
+	if (!p)
+		_exit(smartmap_size() || smartmap_barrier() != -EINVAL || smartmap_alloc(64, 0) || smartmap_alive(0) ||
+		      smartmap_lookup(0, 0) || smartmap_remote(!t_rank, &j));
+	T_CHECK(waitpid(p, &st, 0) == p && !st);
+	t_sync();
+	smartmap_fini();
+}
+
 /* ---- limits ------------------------------------------------------------------------------------------------- */
 
 static void limit(int what, rlim_t v)
@@ -645,6 +688,8 @@ int main(int argc, char **argv)
 		{ "address_space_limit_fair_gives_small_windows", r_start, NULL, 3, p_as_fair },
 		{ "limit_in_one_rank_counts_for_all", r_start, NULL, 3, p_as_one },
 		{ "few_descriptors", r_start_open, NULL, 12, p_nofile },
+		{ "windows_attach_when_no_descriptor_is_left", r_late, NULL, 12, p_late },
+		{ "child_of_plain_fork_is_in_no_job", r_plain_fork, NULL, 2, NULL },
 		{ "windows_off_in_all", r_windows_off, NULL, 3, p_windows_off },
 		{ "windows_off_in_one", r_windows_off, NULL, 3, p_windows_off_one },
 		{ "wrong_key_is_refused", r_wrong_key, NULL, 3, NULL },
