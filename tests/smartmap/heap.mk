@@ -30,11 +30,6 @@ tests_smartmap_t_harm_CPPFLAGS = $(HEAP_CPPFLAGS)
 tests_smartmap_t_harm_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_harm_LDADD = $(HEAP_LINK)
 tests_smartmap_t_harm_DEPENDENCIES = nal/smartmap/libsmartmap.la tests/smartmap/plug.la
-bench_programs += tests/bench/harm
-tests_bench_harm_SOURCES = tests/bench/harm.c
-tests_bench_harm_CPPFLAGS = $(T_CPPFLAGS)
-tests_bench_harm_LDFLAGS = $(P3_HEAP_FLAGS)
-tests_bench_harm_LDADD = $(HEAP_LINK)
 EXTRA_DIST += tests/smartmap/t_heap_alone.sh
 P3_TESTS += smartmap/fork:tests/smartmap/t_fork:ranks=2,nosan smartmap/fork3:tests/smartmap/t_fork:ranks=3,nosan \
 	smartmap/harm:tests/smartmap/t_harm:ranks=2,nosan smartmap/heap_alone:tests/smartmap/t_heap_alone.sh:nosan \
