@@ -23,3 +23,5 @@ P3_TESTS += \
 	api/shmem-amo:tests/shmem/t_amo:ranks=3 api/shmem-amo-alone:tests/shmem/t_amo \
 	api/shmem-sync:tests/shmem/t_sync:ranks=2 api/shmem-sync-crowd:tests/shmem/t_sync:ranks=7,limit=120 \
 	api/shmem-sync-alone:tests/shmem/t_sync
+EXTRA_DIST += tests/shmem/t_tools.sh
+P3_TESTS += api/shmem-tools:tests/shmem/t_tools.sh:warns
