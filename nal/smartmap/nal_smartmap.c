@@ -444,6 +444,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		op = p3l_op_get(&ni->env, l);
 		if (p3_unlikely(!op))
 			break;
+		op->lane = lane->head + 1;	/* should we die before we advance */
 		v = p3l_target_begin(&ni->env, l, &h, op, promised);
 		if (p3_unlikely(v == P3L_WAIT))
 			break;

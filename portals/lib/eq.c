@@ -104,11 +104,16 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 	while (p3_unlikely(p3_load_acq(&s->word) != prev)) {
 		if ((int32_t)(p3_load(&s->word) - prev) > 0 || ++spins > (1u << 22)) {
 			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.eq_overruns, 1);
-			return;			/* a newer lap is there, or the writer before us is lost */
+			if ((int32_t)(p3_load(&s->word) - prev) <= 0) {
+				p3_store(&q->dropped, 1);
+				p3_store_rel(&ni->holes, 1);
+			}
+			return;			/* a newer lap is there, or the writer before us is stopped or dead */
 		}
 		env->relax(spins);
 	}
 	p3_store(&s->word, ticket << 1);
+	P3L_POINT("slot busy");
 	p3_fence_rel();	/* a reader that sees the fields below sees "busy" */
 	s->link = ev->link;
 	s->match_bits = ev->match_bits;
@@ -122,6 +127,7 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 	s->initiator = ev->initiator;
 	s->kind_fail = ev->kind_fail;
 	s->pt = ev->pt;
+	P3L_POINT("slot filled");
 	p3_store_rel(&s->word, ticket << 1 | 1);	/* pairs with the acquire in p3l_eq_read() */
 }
 
@@ -146,6 +152,10 @@ int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 			p3l_copy(out, s, sizeof(*out));
 			p3_fence_acq();
 			if (p3_likely(p3_load(&s->word) == word)) {
+				if (p3_unlikely(out->kind_fail == P3L_VOID)) {
+					p3_store_rel(&q->head, q->head + 1);
+					continue;
+				}
 				rc = q->dropped ? -1 : 1;
 				if (take) {
 					q->dropped = 0;

@@ -140,15 +140,6 @@ bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
 	return p3_load_acq(&l->head) != head;	/* an initiator has emptied it: it knows that it must act */
 }
 
-bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait)
-{
-	if (p3_likely(p3_cas32(&l->lock, 0, env->self)))
-		return true;
-	if (!wait)
-		return false;
-	p3l_lock_slow(env, ni, &l->lock, -1);
-	return true;
-}
 
 /*
  * Everything read here was written by another process: each value is copied once and checked. The initiator's
@@ -207,4 +198,50 @@ void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
 {
 	if (l->head - l->head_pub >= ni->lane_lines / 4)
 		p3_store_rel(&l->head_pub, l->head);	/* pairs with the acquire in room() */
+}
+
+/*
+ * Taken from a consumer that died: if it had begun the operation of the message at the head (which is finished from its
+ * record), the message has been consumed.
+ */
+static __attribute__((noinline)) void inherit(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t dead)
+{
+	uint32_t lane = (uint32_t)(((char *)l - ((char *)ni + ni->lane_off)) / p3l_lane_stride(ni->lane_lines));
+	const void *data;
+	struct p3l_hdr h;
+
+	if (dead >= ni->n_slots)
+		return;
+	for (unsigned k = 0; k < P3L_OPS; k++) {
+		struct p3l_op *op = &p3l_row(ni, dead)->op[k];
+		uint32_t state = p3_load_acq(&op->state);
+		int lines;
+
+		if (state < P3L_OP_PREP || op->lane != l->head + 1 || op->src != lane)
+			continue;
+		lines = p3l_lane_peek(ni, l, &h, &data);
+		if (lines > 0)
+			p3l_lane_advance(ni, l, (uint32_t)lines);
+		return;
+	}
+}
+
+bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait)
+{
+	uint32_t holder;
+
+	if (p3_likely(p3_cas32(&l->lock, 0, env->self)))
+		return true;
+	if (wait) {
+		holder = p3l_lock_slow(env, ni, &l->lock, -1);
+	} else {
+		holder = p3_load(&l->lock);
+		if (!holder || holder == env->self || env->alive(holder - 1) ||
+		    !p3_cas32(&l->lock, holder, env->self))
+			return false;
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.takeovers, 1);
+	}
+	if (p3_unlikely(holder))
+		inherit(ni, l, holder - 1);
+	return true;
 }

@@ -9,7 +9,7 @@
 
 #define LOOK_AFTER 4096		/* spins before the holder's life is checked */
 
-void p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt)
+uint32_t p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt)
 {
 	unsigned spins = 0;
 
@@ -18,7 +18,7 @@ void p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock,
 
 		if (holder == 0) {
 			if (p3_cas32(lock, 0, env->self))
-				return;
+				return 0;
 			continue;
 		}
 		env->relax(++spins);
@@ -28,7 +28,7 @@ void p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock,
 			continue;
 		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.takeovers, 1);
 		if (pt >= 0)
-			p3l_repair(env, ni, (uint32_t)pt, holder - 1);
-		return;
+			p3l_repair(env, ni, (uint32_t)pt);
+		return holder;
 	}
 }

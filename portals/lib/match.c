@@ -93,7 +93,7 @@ static inline void charge(struct p3l_md *md, uint64_t off, uint64_t mlength)
 		md->flags |= P3L_MD_SPENT;
 }
 
-static void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
+static inline void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
 {
 	ev->link = op->link;
 	ev->match_bits = op->match_bits;
@@ -109,6 +109,12 @@ static void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, s
 	ev->pt = op->pt;
 }
 
+/* The event of a record, for those who finish it. */
+void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev)
+{
+	slot_from_op(op, op->type == P3L_ACK ? PTL_EVENT_ACK : (uint8_t)(start_kind[op->type] + end), fail, ev);
+}
+
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni)
 {
 	struct p3l_row *row = p3l_row(ni, env->self - 1);
@@ -118,12 +124,12 @@ struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni)
 
 		if (p3_load_acq(&op->state) != P3L_OP_IDLE)
 			continue;
-		if (env->single) {
+		if (env->single)
 			op->state = P3L_OP_TAKEN;
-			return op;
-		}
-		if (p3_cas32(&op->state, P3L_OP_IDLE, P3L_OP_TAKEN))
-			return op;
+		else if (!p3_cas32(&op->state, P3L_OP_IDLE, P3L_OP_TAKEN))
+			continue;
+		op->lane = 0;
+		return op;
 	}
 	return NULL;
 }
@@ -175,6 +181,8 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->src_md = h->md;
 	op->src_md_gen = h->md_gen;
 	op->has_ticket = 0;
+	op->me = md->me;
+	op->me_gen = p3l_me(ni, md->me - 1)->gen;
 	op->handed = 0;
 	op->link = 0;
 	op->old_offset = md->offset;
@@ -196,14 +204,14 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 		if (start || !(md->options & PTL_MD_EVENT_END_DISABLE)) {
 			uint32_t t = p3l_eq_reserve(ni, (uint32_t)eq);
 
-			op->link = t;
+			P3L_POINT("start reserved");
+			op->link = op->ticket = t;
+			p3_store_rel(&op->has_ticket, start ? P3L_TICKET_START : P3L_TICKET_END);
 			md->last_ticket = t;
 			if (start) {
 				slot_from_op(op, start_kind[h->type], PTL_NI_OK, &ev);
 				p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
-			} else {
-				op->ticket = t;
-				op->has_ticket = 1;
+				P3L_POINT("start posted");
 			}
 		}
 	}
@@ -242,14 +250,17 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	p3_store_rel(&op->state, P3L_OP_END);
 	P3L_POINT("end");
 	if (eq >= 0 && !(op->options & PTL_MD_EVENT_END_DISABLE)) {
-		if (!op->has_ticket) {
+		if (op->has_ticket != P3L_TICKET_END) {
 			op->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
+			P3L_POINT("end reserved");
+			p3_store_rel(&op->has_ticket, P3L_TICKET_END);
 			p3l_md_note(md, op->eq, op->ticket);
-			op->has_ticket = 1;
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, op->ticket, &ev);
 	}
 	P3L_POINT("posted");
+	p3_store_rel(&op->state, P3L_OP_LEAVE);
+	P3L_POINT("leave");
 	if (op->lockless)
 		left = --md->pending;
 	else
@@ -257,6 +268,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	P3L_POINT("unpended");
 	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
 		p3l_md_done(env, ni, op->md, &ev);
+	P3L_POINT("done");
 	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
 	return ack;
 }

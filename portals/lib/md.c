@@ -84,17 +84,25 @@ out:
 	return i;
 }
 
-static void md_push(struct p3l_ni *ni, uint32_t idx)
+void p3l_md_push(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
 	uint32_t old;
 
-	md->flags = 0;
-	p3_store_rel(&md->gen, md->gen + 1);
 	do {
 		old = p3_load(&ni->md_free);
 		md->free_next = old;
 	} while (!p3_cas32(&ni->md_free, old, idx + 1));
+}
+
+static void md_push(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+
+	p3_store(&md->flags, 0);
+	p3_store_rel(&md->gen, md->gen + 1);
+	P3L_POINT("md freed");
+	p3l_md_push(ni, idx);
 }
 
 /* Bytes of a vector, or UINT64_MAX when they overflow. */
@@ -154,18 +162,18 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	md->max_size = m->max_size;
 	md->options = m->options;
 	if (md->eq != a->eq || !(md->flags & P3L_MD_USED)) {
-		if (md->flags & P3L_MD_USED) {	/* unread events in the old queue name it still */
-			md->prev_eq = md->eq;
-			md->prev_ticket = md->last_ticket;
-		} else {
+		if (!(md->flags & P3L_MD_USED)) {
 			md->prev_eq = 0;
+		} else if (!unread(ni, md->prev_eq, md->prev_ticket) || unread(ni, md->eq, md->last_ticket)) {
+			md->prev_eq = md->eq;	/* unread events in the old queue name it still */
+			md->prev_ticket = md->last_ticket;
 		}
 		eq = p3l_eq_of(ni, a->eq);
 		if (eq >= 0)
 			md->last_ticket = ni->eq[eq].head - 1;
 		md->eq = a->eq;
 	}
-	md->flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK)) | (a->flags & P3L_MD_DIRECT);
+	md->flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK | P3L_MD_MADE)) | (a->flags & P3L_MD_DIRECT);
 	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov && !(m->options & PTL_MD_MAX_SIZE))
 		md->flags |= P3L_MD_PLAIN;
 	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);
@@ -186,7 +194,7 @@ static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_m
 	if (*out) {
 		md = p3l_md(ni, *out - 1);
 		md->me = 0;
-		md->flags = op == PTL_UNLINK ? P3L_MD_UNLINK : 0;
+		md->flags = P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0);
 		md->pending = 0;
 		rc = fill(ni, md, a, false);
 		if (rc != PTL_OK)
@@ -268,18 +276,47 @@ int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 	}
 }
 
+/*
+ * In an order that repair can go on from (reap.c): the ME leaves the list, the MD is freed, and last the ME, so that
+ * as long as the MD can be found, its ME says under which lock it stands.
+ */
 void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 {
-	struct p3l_md *md = p3l_md(ni, idx);
-	uint32_t me = md->me;
+	uint32_t me = p3l_md(ni, idx)->me;
+	bool out = false;
 
 	if (me && me <= ni->max_me) {
-		md->me = 0;
-		p3l_me(ni, me - 1)->md = 0;
-		if (p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK)
-			p3l_me_remove_locked(ni, me - 1);
+		out = p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK;
+		if (out)
+			p3l_me_out_locked(ni, me - 1);
+		else
+			p3l_me(ni, me - 1)->md = 0;
 	}
 	md_push(ni, idx);
+	if (out)
+		p3l_me_free(ni, me - 1);
+}
+
+/* Log UNLINK of a spent MD and free it. [lock] */
+void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	struct p3l_slot ev = *cause;
+	int q = p3l_eq_of(ni, md->eq);	/* not that of the operation: an update may have changed it */
+
+	if (q >= 0) {
+		uint32_t t = p3l_eq_reserve(ni, (uint32_t)q);
+
+		P3L_POINT("unlink reserved");
+		p3_store(&md->last_ticket, t);
+		p3_store_rel(&md->flags, md->flags | P3L_MD_GOING);
+		P3L_POINT("going");
+		ev.kind_fail = PTL_EVENT_UNLINK;
+		ev.link = md->spent_link;
+		p3l_eq_post(env, ni, (uint32_t)q, t, &ev);
+		P3L_POINT("unlink posted");
+	}
+	p3l_md_free_locked(ni, idx);
 }
 
 /*
@@ -289,25 +326,13 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
-	struct p3l_slot ev = *cause;
 	uint32_t pt;
-	int q;
 
 	if (p3l_md_lock(env, ni, (struct p3l_ref){ idx, cause->md_gen & P3L_GEN_MASK }, &pt) != PTL_OK)
 		return;
 	if ((md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK) &&
-	    !p3_load_acq(&md->pending)) {
-		q = p3l_eq_of(ni, md->eq);	/* not that of the operation: an update may have changed it */
-		if (q >= 0) {
-			uint32_t t = p3l_eq_reserve(ni, (uint32_t)q);
-
-			ev.kind_fail = PTL_EVENT_UNLINK;
-			ev.link = md->spent_link;
-			md->last_ticket = t;
-			p3l_eq_post(env, ni, (uint32_t)q, t, &ev);
-		}
-		p3l_md_free_locked(ni, idx);
-	}
+	    !p3_load_acq(&md->pending))
+		p3l_md_go_locked(env, ni, idx, cause);
 	p3l_unlock(ni, pt);
 }
 

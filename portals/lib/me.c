@@ -15,24 +15,37 @@ uint32_t p3l_me_alloc(struct p3l_ni *ni)
 	while (i && i <= ni->max_me) {
 		uint32_t next = p3l_me(ni, i - 1)->free_next;
 
-		if (p3_cas32(&ni->me_free, i, next))
+		if (p3_cas32(&ni->me_free, i, next)) {
+			p3l_me(ni, i - 1)->flags = P3L_ME_MADE;
 			return i;
+		}
 		i = p3_load_acq(&ni->me_free);
 	}
-	return ni->me_fresh < ni->max_me ? ++ni->me_fresh : 0;
+	if (ni->me_fresh >= ni->max_me)
+		return 0;
+	p3l_me(ni, ni->me_fresh)->flags = P3L_ME_MADE;
+	return ++ni->me_fresh;
+}
+
+void p3l_me_push(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_me *me = p3l_me(ni, idx);
+	uint32_t old;
+
+	do {
+		old = p3_load(&ni->me_free);
+		me->free_next = old;
+	} while (!p3_cas32(&ni->me_free, old, idx + 1));
 }
 
 void p3l_me_free(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_me *me = p3l_me(ni, idx);
-	uint32_t old;
 
-	me->flags = 0;
-	p3_store(&me->gen, me->gen + 1);
-	do {
-		old = p3_load(&ni->me_free);
-		me->free_next = old;
-	} while (!p3_cas32(&ni->me_free, old, idx + 1));
+	p3_store(&me->flags, 0);
+	p3_store_rel(&me->gen, me->gen + 1);
+	P3L_POINT("me freed");
+	p3l_me_push(ni, idx);
 }
 
 void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
@@ -80,20 +93,28 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 	return PTL_OK;
 }
 
-void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx)
+/* Out of its list. The chain of `next` is whole at every moment: the rest is made from it when a mover dies here. */
+void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_me *me = p3l_me(ni, idx);
 	struct p3l_pt *p = &ni->pt[me->pt];
 
 	if (me->prev)
-		p3l_me(ni, me->prev - 1)->next = me->next;
+		p3_store_rel(&p3l_me(ni, me->prev - 1)->next, me->next);
 	else
-		p->head = me->next;
+		p3_store_rel(&p->head, me->next);
+	P3L_POINT("me out");
 	if (me->next)
 		p3l_me(ni, me->next - 1)->prev = me->prev;
 	else
 		p->tail = me->prev;
 	p->len--;
+	P3L_POINT("me unlinked");
+}
+
+void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx)
+{
+	p3l_me_out_locked(ni, idx);
 	p3l_me_free(ni, idx);
 }
 

@@ -22,11 +22,32 @@ static void charge(struct p3l_md *md, uint32_t link)
 	}
 }
 
+/*
+ * Sends and replies have no record: nobody can finish them but their own process. So that the tickets they hold are not
+ * taken for lost ones, p3l_reap() waits until those that were under way have ended: two counters, used in turn.
+ */
+static uint8_t enter(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	uint32_t e;
+
+	if (env->single)
+		return 0;
+	e = p3_load(&ni->own_epoch) & 1;
+	p3_fetch_add(&ni->own_ops[e], 1);
+	return (uint8_t)(e + 1);
+}
+
+static void leave(struct p3l_ni *ni, uint8_t busy)
+{
+	if (busy)
+		p3_fetch_add(&ni->own_ops[busy - 1], (uint32_t)-1);
+}
+
 static void unpend(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *ev)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
 
-	if (p3_fetch_add(&md->pending, (uint32_t)-1) == 1 && (p3_load(&md->flags) & P3L_MD_SPENT))
+	if (p3_fetch_add(&md->pending, -P3L_PEND_OWN) == P3L_PEND_OWN && (p3_load(&md->flags) & P3L_MD_SPENT))
 		p3l_md_done(env, ni, idx, ev);
 }
 
@@ -68,6 +89,7 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 	rc = p3l_md_lock(env, ni, s->md, &pt);
 	if (rc != PTL_OK)
 		return rc;
+	s->busy = 0;
 	if (s->len == P3L_WHOLE)
 		s->len = md->length;
 	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
@@ -85,7 +107,8 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 	s->eq = md->eq;
 	s->options = md->options;
 	s->link = 0;
-	p3_fetch_add(&md->pending, 1);
+	s->busy = enter(env, ni);
+	p3_fetch_add(&md->pending, P3L_PEND_OWN);
 	eq = p3l_eq_of(ni, s->eq);
 	if (eq >= 0 && (s->options & (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) !=
 			       (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) {
@@ -124,6 +147,7 @@ void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send 
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, s->ticket, &ev);
 	}
+	leave(ni, s->busy);
 	unpend(env, ni, s->md.idx, &ev);
 }
 
@@ -132,33 +156,58 @@ static void drop(const struct p3l_env *env, struct p3l_ni *ni)
 	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.drop_count, 1);
 }
 
-/* 4.7: an ack finds its MD by handle and generation; too late, or inactive: dropped and counted. */
+/*
+ * 4.7: an ack finds its MD by handle and generation; too late, or inactive: dropped and counted. Brought by a peer, it
+ * has a record, so that the owner can make good what a peer that dies here leaves behind.
+ */
 void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t target_slot, uint32_t pt,
 	     uint64_t match_bits, uint64_t roffset, uint64_t rlength, uint64_t mlength)
 {
+	bool foreign = env->self - 1 != ni->slot;
+	struct p3l_op *op = foreign ? p3l_op_get(env, ni) : NULL;
 	struct p3l_slot ev = { 0 };
 	struct p3l_md *md;
-	uint32_t lpt;
+	uint32_t lpt, one = op ? 1 : P3L_PEND_OWN;
 	int eq;
 
 	if (p3l_md_lock(env, ni, r, &lpt) != PTL_OK) {
 		drop(env, ni);
-		return;
+		goto out;
 	}
 	md = p3l_md(ni, r.idx);
 	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT)) {
 		p3l_unlock(ni, lpt);
 		drop(env, ni);
-		return;
+		goto out;
 	}
-	p3_fetch_add(&md->pending, 1);
+	if (op) {
+		op->type = P3L_ACK;
+		op->md = r.idx;
+		op->md_gen = md->gen;
+		op->eq = md->eq;
+		op->pt = (uint8_t)lpt;
+		op->has_ticket = op->handed = op->lockless = 0;
+		op->me = md->me;
+		op->me_gen = md->me ? p3l_me(ni, md->me - 1)->gen : 0;
+		op->old_threshold = md->threshold;
+		op->old_flags = md->flags;
+		p3_store_rel(&op->state, P3L_OP_PREP);
+	}
+	P3L_POINT("ack prep");
+	p3_fetch_add(&md->pending, one);
 	eq = p3l_eq_of(ni, md->eq);
 	slot_fill(&ev, ni, r, PTL_EVENT_ACK);
 	if (eq >= 0) {
 		ev.link = p3l_eq_reserve(ni, (uint32_t)eq);
+		P3L_POINT("ack reserved");
 		md->last_ticket = ev.link;
+		if (op) {
+			op->link = ev.link;
+			p3_store_rel(&op->has_ticket, P3L_TICKET_START);
+		}
 	}
 	charge(md, ev.link);
+	P3L_POINT("ack charged");
 	ev.match_bits = match_bits;
 	ev.rlength = rlength;
 	ev.mlength = mlength;
@@ -168,8 +217,15 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 	ev.pt = (uint8_t)pt;
 	if (eq >= 0)
 		p3l_eq_post(env, ni, (uint32_t)eq, ev.link, &ev);
+	P3L_POINT("ack posted");
+	if (op)
+		p3_store_rel(&op->state, P3L_OP_LEAVE);
 	p3l_unlock(ni, lpt);
-	unpend(env, ni, r.idx, &ev);
+	if (p3_fetch_add(&md->pending, -one) == one && (p3_load(&md->flags) & P3L_MD_SPENT))
+		p3l_md_done(env, ni, r.idx, &ev);
+out:
+	if (op)
+		p3_store_rel(&op->state, P3L_OP_IDLE);
 }
 
 static void reply_slot(const struct p3l_ni *ni, const struct p3l_reply *r, uint8_t kind, uint32_t fail,
@@ -213,7 +269,8 @@ bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_re
 	r->options = md->options;
 	r->link = 0;
 	r->has_ticket = false;
-	p3_fetch_add(&md->pending, 1);
+	r->busy = enter(env, ni);
+	p3_fetch_add(&md->pending, P3L_PEND_OWN);
 	eq = p3l_eq_of(ni, r->eq);
 	if (eq >= 0 && (r->options & (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) !=
 			       (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) {
@@ -248,5 +305,6 @@ void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_repl
 		}
 		p3l_eq_post(env, ni, (uint32_t)eq, r->ticket, &ev);
 	}
+	leave(ni, r->busy);
 	unpend(env, ni, r->md.idx, &ev);
 }

@@ -68,7 +68,7 @@ struct p3l_pt {
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_pt) == P3L_LINE, "entries must not share lines: each has its own movers");
 
-enum { P3L_ME_USED = 1, P3L_ME_UNLINK = 2 };
+enum { P3L_ME_USED = 1, P3L_ME_UNLINK = 2, P3L_ME_MADE = 4 /* taken from the pool, not linked yet */ };
 
 struct p3l_me {
 	uint64_t match_bits, ignore_bits;
@@ -89,7 +89,9 @@ enum {
 	P3L_MD_UNLINK = 2,	/* unlink_op */
 	P3L_MD_SPENT = 4,	/* used up by operations; goes when pending is 0 if P3L_MD_UNLINK */
 	P3L_MD_DIRECT = 8,	/* the whole region may be touched through the window */
-	P3L_MD_PLAIN = 16	/* infinite, no EQ, contiguous, no max_size: nothing to record */
+	P3L_MD_PLAIN = 16,	/* infinite, no EQ, contiguous, no max_size: nothing to record */
+	P3L_MD_MADE = 32,	/* taken from the pool */
+	P3L_MD_GOING = 64	/* its UNLINK event is last_ticket; what is left to do is to free it */
 };
 
 /* Line 0 changes with each operation, line 1 when the owner makes or updates the MD. */
@@ -100,7 +102,7 @@ struct p3l_md {
 	uint64_t max_size;
 	int32_t threshold;		/* [lock] */
 	uint32_t options;
-	uint32_t pending;		/* atomic: operations in progress */
+	uint32_t pending;		/* atomic: operations in progress; those without a record count P3L_PEND_OWN */
 	uint32_t eq;			/* (EQ index + 1) | generation << 16; 0: none */
 	uint32_t me;			/* [lock] ME index + 1; 0: on no list */
 	uint32_t gen;
@@ -119,6 +121,8 @@ struct p3l_md {
 _Static_assert(offsetof(struct p3l_md, user_ptr) == P3L_LINE, "an operation touches one line of its MD");
 _Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
 
+#define P3L_PEND_OWN 0x10000U	/* low half: as many as there are records, so that it can be counted anew */
+
 struct p3l_iov {
 	uint64_t base, len;
 };
@@ -126,7 +130,8 @@ struct p3l_iov {
 /*
  * An event in its queue: one line. word = ticket << 1 | valid. A writer waits until the slot holds the event of the
  * lap before (which keeps the writers of one slot in order), marks it busy (ticket << 1), fills it, and stores
- * ticket << 1 | 1 with release order; pairs with the acquire in p3l_eq_peek().
+ * ticket << 1 | 1 with release order; pairs with the acquire in p3l_eq_read(). A void event (P3L_VOID) stands where a
+ * ticket's owner died; the reader skips it.
  */
 struct p3l_slot {
 	uint32_t word;
@@ -140,6 +145,8 @@ struct p3l_slot {
 	uint32_t pad;
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
+
+enum { P3L_VOID = 15 };	/* event kind */
 
 enum { P3L_EQ_USED = 1 };
 
@@ -164,7 +171,7 @@ struct p3l_ac {
 	uint32_t nid, pid, uid, jid, pt;
 };
 
-enum p3l_type { P3L_PUT = 1, P3L_GET, P3L_GETPUT };
+enum p3l_type { P3L_PUT = 1, P3L_GET, P3L_GETPUT, P3L_ACK /* in records only */ };
 
 /* The header of a request, as matching sees it, whatever brought it. */
 struct p3l_hdr {
@@ -181,9 +188,11 @@ struct p3l_hdr {
 /*
  * An operation in progress at its target. Written by its mover only, until the mover is dead; then by whoever holds
  * ni.reap_lock. State: IDLE -> TAKEN -> PREP (under the entry's lock; MD about to change) -> MOVE (matched; data moving)
- * -> END (data in place or failed, event being posted) -> IDLE. HAND: as MOVE, but the owner must copy.
+ * -> END (data in place or failed, event being posted) -> LEAVE (no longer pending; the MD may have to be unlinked)
+ * -> IDLE. HAND: as MOVE, but the owner must copy. DONE: what was handed has ended. An ack that a peer brings goes from
+ * PREP to LEAVE. What each state means when its mover is dead is in reap.c.
  */
-#define P3L_OP_STATES(X) X(IDLE) X(TAKEN) X(PREP) X(MOVE) X(HAND) X(END) X(DONE)
+#define P3L_OP_STATES(X) X(IDLE) X(TAKEN) X(PREP) X(MOVE) X(HAND) X(END) X(LEAVE) X(DONE)
 enum p3l_op_state {
 #define X(s) P3L_OP_##s,
 	P3L_OP_STATES(X)
@@ -191,12 +200,14 @@ enum p3l_op_state {
 	P3L_OP_MAX
 };
 
+enum { P3L_TICKET_END = 1, P3L_TICKET_START = 2 };	/* has_ticket: `ticket` is for END; `link` is being posted */
+
 struct p3l_op {
 	uint32_t state;
 	uint32_t md, md_gen;
 	uint32_t eq;			/* the MD's, as it was at the match */
 	uint32_t link;
-	uint32_t ticket;		/* of the END event, when has_ticket */
+	uint32_t ticket;		/* of the END event, when has_ticket is P3L_TICKET_END */
 	uint8_t has_ticket, type, pt, ack;
 	int32_t threshold;		/* after the match; before it, in PREP: see old_threshold */
 	int32_t old_threshold;
@@ -214,7 +225,10 @@ struct p3l_op {
 	uint64_t peer_addr;
 	uint32_t src_md, src_md_gen;	/* initiator's MD */
 	uint32_t fail;
+	uint32_t me, me_gen;		/* ME of the MD at the match, index + 1 */
+	uint32_t lane;			/* taken from the lane of src: its head + 1 (set by the consumer), else 0 */
 } __attribute__((aligned(P3L_LINE)));
+_Static_assert(sizeof(struct p3l_op) == 3 * P3L_LINE, "three lines per operation");
 
 /*
  * A lane: messages from one initiator, in lines of 64 bytes.
@@ -309,6 +323,8 @@ struct p3l_ni {
 	uint32_t me_count, md_count, eq_count;	/* atomic: in use */
 	uint32_t own_lock;
 	uint32_t reap_lock;
+	uint32_t holes;			/* tickets may have been lost: p3l_reap() looks for them */
+	uint32_t own_epoch, own_ops[2];	/* threads of the owner between begin and end of a send or reply */
 	uint64_t space, space_end;	/* owner: event slots and iovec copies: fresh from here */
 	uint64_t space_free[32];	/* owner: per power of two, offset of the first free block */
 	struct p3l_ac ac[P3L_MAX_AC];
@@ -364,8 +380,8 @@ bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size);		/* may a peer use
 uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2);		/* offset, 0: full. Owner, own_lock */
 void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2);
 
-/* lock.c */
-void p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
+/* lock.c. Slow: returns slot + 1 of the dead holder that it was taken from, or 0 */
+uint32_t p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
 static inline void p3l_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 {
 	if (p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))
@@ -402,8 +418,10 @@ int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me);
 uint32_t p3l_me_alloc(struct p3l_ni *ni);				/* index + 1 */
 void p3l_me_free(struct p3l_ni *ni, uint32_t idx);
+void p3l_me_push(struct p3l_ni *ni, uint32_t idx);
 void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
 		 ptl_unlink_t unlink);
+void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx);
 void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx);
 int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, uint32_t *pt);
 int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t base, ptl_ins_pos_t pos);
@@ -428,6 +446,8 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 		  struct p3l_ref *md);
 int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t *pt);
 void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx);		/* and its ME if that is PTL_UNLINK */
+void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
+void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 
 /* Event @t of queue @eq (packed) names @md: it is not reused until that has been read. Movers of one MD may race here. */
@@ -499,6 +519,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 				  const void *data, struct p3l_short *done);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
+void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev);
 
 /* own.c: the initiator's side, run on the initiator's NI */
 #define P3L_WHOLE UINT64_MAX
@@ -508,6 +529,7 @@ struct p3l_send {
 	int32_t threshold;
 	uint32_t options, flags;
 	bool plain, has_ticket;
+	uint8_t busy;
 	uint64_t loff, len;		/* len P3L_WHOLE: all of the MD */
 	uint64_t start, iov;
 	uint32_t iov_n;
@@ -524,6 +546,7 @@ struct p3l_reply {
 	int32_t threshold;
 	uint32_t options, target_slot, pt;
 	bool has_ticket;
+	uint8_t busy;
 	uint64_t start, iov;
 	uint32_t iov_n;
 	uint64_t off, mlength, rlength, match_bits;
@@ -575,7 +598,7 @@ bool p3l_walk_start(const struct p3l_ni *ni, uint64_t start, uint64_t iov, uint3
 bool p3l_walk_next(struct p3l_walk *w, uint64_t *addr, uint64_t *len);
 
 /* reap.c */
-void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, uint32_t dead);
+void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt);
 unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni);	/* finish operations of the dead; how many */
 
 static inline void p3l_count(const struct p3l_env *env, uint64_t *c, uint64_t n)

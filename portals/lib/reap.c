@@ -1,167 +1,456 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * reap.c - what a dead mover left half done is undone or finished
+ * reap.c - what a dead mover left half done is finished
  *
- * Every operation in progress at a target has a record (struct p3l_op), written before each step. By its state:
+ * Every operation in progress has a record (struct p3l_op), written before each step. Two parties read the records of
+ * the dead: whoever takes over the lock of a portal table entry (p3l_repair: what must be right before that lock is
+ * used again), and the owner (p3l_reap: all the rest, then the record is free). By state of the record:
  *
- *	TAKEN	nothing changed: free the record
- *	PREP	died under the lock: values of the MD before the charge are in the record: put them back
+ *	TAKEN	nothing changed
+ *	PREP	died under the lock, anywhere between deciding and unlocking. repair charges the MD again from the values
+ *		before the charge, posts START if it was not, and makes it MOVE. (An ack: taken back unless posted.)
  *	MOVE	matched; the data may be half there: END with PTL_NI_DIED_NP
- *	HAND	waits for us: END with PTL_NI_DIED_NP (the source is gone)
- *	END	post the event unless its slot holds it already
+ *	HAND	waits for us: the same, the source is gone
+ *	END	END is posted unless its slot holds it already
+ *	LEAVE	it has ended; its share of `pending` may be gone or not: counted anew from the records, under the lock.
+ *		If it was the last of a spent MD: UNLINK. If it died while unlinking (P3L_MD_GOING, or an entry that is
+ *		out of its list), repair goes on with that; entries lost between the list and the pool go back.
  *
- * A ticket that was reserved and not recorded would stop the queue for ever: after a PREP the queue of that MD is
- * searched for tickets that nobody owns, and these get a failed END. The number of pending operations is counted
- * anew from the records.
+ * Tickets. A ticket is recorded after it has been reserved and before anything is posted under it. So an event whose
+ * ticket is not recorded was not posted, and gets a new ticket; and a ticket that nobody has recorded is lost: a void
+ * event is put there, or the queue would stop at it for ever. To tell lost ones from those that a living mover has
+ * just reserved, the owner notes the tails, then waits until each lock has been seen free and each unlocked window has
+ * been seen shut; what is then neither posted nor recorded below the noted tail is lost. Where that would need waiting
+ * for a stopped process, it is left to the next call (ni.holes).
+ *
+ * Only the owner dies with its NI; then nobody needs this.
  */
 #include "p3l.h"
 
-static bool in_progress(uint32_t state)
+#define PATIENCE 20000		/* looks at something that a living mover is about to change */
+
+static struct p3l_slot *slot_of(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
 {
-	return state == P3L_OP_MOVE || state == P3L_OP_HAND || state == P3L_OP_END;
+	const struct p3l_eq *q = &ni->eq[eq];
+
+	return (struct p3l_slot *)((char *)ni + q->slots) + (ticket & ((1u << q->log2) - 1));
 }
 
-static bool owned(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
+static bool posted(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
+{
+	return (int32_t)(p3_load_acq(&slot_of(ni, eq, ticket)->word) - (ticket << 1 | 1)) >= 0;
+}
+
+/* Could it be posted now? Only when the slot holds the lap before, or a dead writer's beginning of this one. */
+static bool slot_is_due(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
+{
+	uint32_t n = 1u << ni->eq[eq].log2, word = p3_load_acq(&slot_of(ni, eq, ticket)->word);
+
+	return word == ((ticket - n) << 1 | 1) || word == ticket << 1 || (int32_t)(word - (ticket << 1 | 1)) >= 0;
+}
+
+/* Post an event of a dead mover, unless it did. */
+static void post_for(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,
+		     const struct p3l_slot *ev)
+{
+	if (posted(ni, eq, ticket))
+		return;
+	if (p3_load(&slot_of(ni, eq, ticket)->word) == ticket << 1)	/* it died filling it */
+		p3_store_rel(&slot_of(ni, eq, ticket)->word, (ticket - (1u << ni->eq[eq].log2)) << 1 | 1);
+	p3l_eq_post(env, ni, eq, ticket, ev);
+}
+
+/* ---- under a lock taken over ---- */
+
+/* Links back, tail and length, from the chain of `next`. */
+static void relink(struct p3l_ni *ni, uint32_t pt)
+{
+	uint32_t i = ni->pt[pt].head, prev = 0, n = 0;
+
+	while (i && i <= ni->max_me && n < ni->max_me) {
+		p3l_me(ni, i - 1)->prev = prev;
+		prev = i;
+		i = p3l_me(ni, i - 1)->next;
+		n++;
+	}
+	ni->pt[pt].tail = prev;
+	ni->pt[pt].len = n;
+}
+
+static bool in_list(const struct p3l_ni *ni, uint32_t pt, uint32_t me)
+{
+	uint32_t i = ni->pt[pt].head, n = 0;
+
+	for (; i && i <= ni->max_me && n < ni->max_me; n++) {
+		if (i == me)
+			return true;
+		i = p3l_me(ni, i - 1)->next;
+	}
+	return false;
+}
+
+static void charge_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op)
+{
+	struct p3l_md *md = p3l_md(ni, op->md);
+	uint32_t flags = op->old_flags, quiet = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
+	int eq = p3l_eq_of(ni, op->eq);
+	bool start = !(op->options & PTL_MD_EVENT_START_DISABLE);
+	struct p3l_slot ev;
+
+	if (!(op->options & PTL_MD_MANAGE_REMOTE)) {
+		md->offset = op->moff + op->mlength;
+		if ((op->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
+			flags |= P3L_MD_SPENT;
+	}
+	if (op->old_threshold != PTL_MD_THRESH_INF) {
+		md->threshold = op->old_threshold - 1;
+		if (!md->threshold)
+			flags |= P3L_MD_SPENT;
+	}
+	op->threshold = md->threshold;
+	p3_store(&md->flags, flags);
+	if (eq >= 0 && (op->options & quiet) != quiet) {
+		if (!op->has_ticket) {
+			op->link = op->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
+			p3_store_rel(&op->has_ticket, start ? P3L_TICKET_START : P3L_TICKET_END);
+		}
+		p3l_md_note(md, op->eq, op->link);
+		if (start) {
+			p3l_op_event(op, false, PTL_NI_OK, &ev);
+			post_for(env, ni, (uint32_t)eq, op->link, &ev);
+		}
+	}
+	if ((flags & P3L_MD_SPENT) && !(op->old_flags & P3L_MD_SPENT))
+		md->spent_link = op->link;
+	p3_store_rel(&op->state, P3L_OP_MOVE);
+}
+
+/* An ack is as good as one that never came, unless its event is there. */
+static void ack_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op)
+{
+	struct p3l_md *md = p3l_md(ni, op->md);
+	int eq = p3l_eq_of(ni, op->eq);
+	bool done = eq >= 0 && op->has_ticket && posted(ni, (uint32_t)eq, op->link);
+
+	md->threshold = op->old_threshold;
+	if (done && op->old_threshold != PTL_MD_THRESH_INF)
+		md->threshold--;
+	if (done && !md->threshold) {
+		md->spent_link = op->link;
+		p3_store(&md->flags, op->old_flags | P3L_MD_SPENT);
+	} else {
+		p3_store(&md->flags, op->old_flags);
+	}
+	p3_store_rel(&op->state, P3L_OP_LEAVE);
+}
+
+/* It died while it unlinked the MD, or after that and before the ME was free. */
+static void go_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t pt)
+{
+	struct p3l_md *md = p3l_md(ni, op->md);
+	struct p3l_me *me = op->me && op->me <= ni->max_me ? p3l_me(ni, op->me - 1) : NULL;
+	bool out = me && me->gen == op->me_gen && (me->flags & P3L_ME_USED) && me->pt == pt &&
+		   !in_list(ni, pt, op->me);
+	int eq = p3l_eq_of(ni, md->eq);
+
+	if (md->gen == op->md_gen && (md->flags & P3L_MD_USED) && ((md->flags & P3L_MD_GOING) || out)) {
+		if (eq >= 0 && (md->flags & P3L_MD_GOING)) {
+			struct p3l_slot ev;
+
+			p3l_op_event(op, true, PTL_NI_OK, &ev);
+			ev.kind_fail = PTL_EVENT_UNLINK;
+			ev.link = md->spent_link;
+			post_for(env, ni, (uint32_t)eq, md->last_ticket, &ev);
+		}
+		if (out)
+			md->me = 0;
+		p3l_md_free_locked(ni, op->md);
+	}
+	if (out)
+		p3l_me_free(ni, op->me - 1);
+}
+
+/* We hold the lock of @pt, which a dead mover held, or had taken over from another dead one. */
+void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
+{
+	if (pt < P3L_MAX_PT)
+		relink(ni, pt);
+	for (uint32_t s = 0; s < ni->n_slots; s++) {
+		if (s == env->self - 1 || env->alive(s))
+			continue;
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			struct p3l_op *op = &p3l_row(ni, s)->op[k];
+			uint32_t state = p3_load_acq(&op->state);
+
+			if (op->pt != pt || op->md >= ni->max_md)
+				continue;
+			if (state == P3L_OP_PREP && op->type == P3L_ACK)
+				ack_again(env, ni, op);
+			else if (state == P3L_OP_PREP)
+				charge_again(env, ni, op);
+			else if (state == P3L_OP_LEAVE)
+				go_again(env, ni, op, pt);
+		}
+	}
+}
+
+/* ---- the owner ---- */
+
+/*
+ * Count the low half of `pending` from the records. [lock]: nobody can begin meanwhile, so the word changes only by
+ * those who leave, and the exchange fails. One that is just leaving may have left or not: false, if it does not go on.
+ */
+static bool recount(const struct p3l_env *env, struct p3l_ni *ni, uint32_t md)
+{
+	for (unsigned tries = 0; tries < PATIENCE; tries++) {
+		uint32_t old = p3_load_acq(&p3l_md(ni, md)->pending), n = 0;
+		bool moving = false;
+
+		for (uint32_t s = 0; s < ni->n_slots; s++)
+			for (uint32_t k = 0; k < P3L_OPS; k++) {
+				const struct p3l_op *op = &p3l_row(ni, s)->op[k];
+				uint32_t state = p3_load_acq(&op->state);
+
+				if (op->md != md || state < P3L_OP_PREP)
+					continue;
+				n += state == P3L_OP_MOVE || state == P3L_OP_HAND || state == P3L_OP_END;
+				moving |= state == P3L_OP_LEAVE && s != env->self - 1 && env->alive(s);
+			}
+		if (!moving && p3_cas32(&p3l_md(ni, md)->pending, old, (old & ~(P3L_PEND_OWN - 1)) | n))
+			return true;
+		env->relax(tries + 1);
+	}
+	return false;
+}
+
+static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
+{
+	uint32_t i = p3_load_acq(md ? &ni->md_free : &ni->me_free), max = md ? ni->max_md : ni->max_me, n = 0;
+
+	for (int round = 0; round < 2; round++) {
+		for (; i && i <= max && n <= 2 * max; n++) {
+			if (i == idx + 1)
+				return true;
+			i = md ? p3l_md(ni, i - 1)->free_next : p3l_me(ni, i - 1)->free_next;
+		}
+		i = md ? ni->md_limbo : 0;
+	}
+	return false;
+}
+
+/* What died between "free" and the free list. Under own_lock nobody takes from the pool; others only push. */
+static void to_the_pool(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_op *op)
+{
+	struct p3l_md *md = p3l_md(ni, op->md);
+	struct p3l_me *me = op->me && op->me <= ni->max_me ? p3l_me(ni, op->me - 1) : NULL;
+
+	p3l_own_lock(env, ni);
+	if (!p3_load_acq(&md->flags) && (md->gen == op->md_gen || md->gen == op->md_gen + 1) &&
+	    !on_free_list(ni, true, op->md)) {
+		p3_store_rel(&md->gen, op->md_gen + 1);
+		p3l_md_push(ni, op->md);
+	}
+	if (me && !p3_load_acq(&me->flags) && (me->gen == op->me_gen || me->gen == op->me_gen + 1) &&
+	    !on_free_list(ni, false, op->me - 1)) {
+		p3_store_rel(&me->gen, op->me_gen + 1);
+		p3l_me_push(ni, op->me - 1);
+	}
+	p3l_own_unlock(env, ni);
+}
+
+/* Finish the operation of a dead mover. false: not now. */
+static bool finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op)
+{
+	uint32_t state = p3_load_acq(&op->state);
+	struct p3l_md *md = p3l_md(ni, op->md);
+	struct p3l_slot ev;
+	bool counted, last;
+	int eq;
+
+	p3l_lock(env, ni, op->pt);		/* if the dead one held it, this repairs */
+	if (p3_load_acq(&op->state) == P3L_OP_PREP)
+		p3l_repair(env, ni, op->pt);
+	p3l_unlock(ni, op->pt);
+	state = p3_load_acq(&op->state);
+	eq = p3l_eq_of(ni, op->eq);
+	if (state == P3L_OP_MOVE || state == P3L_OP_HAND || state == P3L_OP_END) {
+		if (eq >= 0 && !(op->options & PTL_MD_EVENT_END_DISABLE)) {
+			if (op->has_ticket != P3L_TICKET_END) {
+				op->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
+				p3_store_rel(&op->has_ticket, P3L_TICKET_END);
+				p3l_md_note(md, op->eq, op->ticket);
+			}
+			if (!slot_is_due(ni, (uint32_t)eq, op->ticket))
+				return false;
+			p3l_op_event(op, true, state == P3L_OP_END ? op->fail : PTL_NI_DIED_NP, &ev);
+			post_for(env, ni, (uint32_t)eq, op->ticket, &ev);
+		}
+		p3_store_rel(&op->state, P3L_OP_LEAVE);
+	}
+	p3l_lock(env, ni, op->pt);
+	if (md->gen == op->md_gen && (md->flags & P3L_MD_USED)) {
+		counted = recount(env, ni, op->md);
+		last = counted && !p3_load_acq(&md->pending) &&
+		       (md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK);
+		if (last) {
+			p3l_op_event(op, true, PTL_NI_OK, &ev);
+			p3l_md_go_locked(env, ni, op->md, &ev);
+		}
+		if (!counted) {
+			p3l_unlock(ni, op->pt);
+			return false;
+		}
+	}
+	p3l_unlock(ni, op->pt);
+	to_the_pool(env, ni, op);
+	return true;
+}
+
+/* Is the ticket in the record of an operation that will be posted under it? */
+static bool recorded(const struct p3l_ni *ni, uint32_t eq, uint32_t t)
 {
 	for (uint32_t s = 0; s < ni->n_slots; s++)
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
+			uint32_t state = p3_load_acq(&op->state);
+			uint8_t has = p3_load_acq(&op->has_ticket);
 
-			if (in_progress(p3_load_acq(&op->state)) && op->has_ticket && op->ticket == ticket &&
-			    p3l_eq_of(ni, op->eq) == (int)eq)
+			if (state < P3L_OP_PREP || state >= P3L_OP_LEAVE || p3l_eq_of(ni, op->eq) != (int)eq)
+				continue;
+			if ((has == P3L_TICKET_END && op->ticket == t) || (has == P3L_TICKET_START && op->link == t))
 				return true;
 		}
 	return false;
 }
 
-/* Fill tickets of queue @eq that no living operation will post. */
-static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, const struct p3l_op *op)
+/* Each lock has been free, each ticket reserved without lock is in its record, each send that was under way is over. */
+static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 {
-	struct p3l_eq *q = &ni->eq[eq];
-	uint32_t n = 1u << q->log2, tail = p3_load_acq(&q->tail), t = p3_load(&q->head);
-	struct p3l_slot ev = { 0 };
+	for (uint32_t i = 0; i < P3L_MAX_PT + P3L_PT_STRIPES; i++)
+		for (unsigned n = 0; p3_load_acq(&ni->pt[i].lock) != 0;) {
+			uint32_t holder = p3_load(&ni->pt[i].lock);
 
-	if (tail - t > n)
-		t = tail - n;
-	ev.md = (uint16_t)op->md;
-	ev.md_gen = (uint16_t)op->md_gen;
-	ev.initiator = (uint16_t)op->src;
-	ev.pt = op->pt;
-	ev.match_bits = op->match_bits;
-	ev.kind_fail = (uint8_t)((op->type == P3L_PUT ? PTL_EVENT_PUT_END : PTL_EVENT_GET_END) |
-				 PTL_NI_DIED_NP << 4);
-	for (; t != tail; t++) {
-		struct p3l_slot *s = (struct p3l_slot *)((char *)ni + q->slots) + (t & (n - 1));
-
-		if ((int32_t)(p3_load_acq(&s->word) - (t << 1 | 1)) >= 0 || owned(ni, eq, t))
-			continue;
-		ev.link = t;
-		p3_store(&s->word, (t - n) << 1 | 1);	/* the dead writer may have left it busy */
-		p3l_eq_post(env, ni, eq, t, &ev);
-	}
-}
-
-static void recount(struct p3l_ni *ni, uint32_t md)
-{
-	for (;;) {
-		uint32_t old = p3_load_acq(&p3l_md(ni, md)->pending), n = 0;
-
-		for (uint32_t s = 0; s < ni->n_slots; s++)
-			for (uint32_t k = 0; k < P3L_OPS; k++) {
-				const struct p3l_op *op = &p3l_row(ni, s)->op[k];
-
-				n += in_progress(p3_load_acq(&op->state)) && op->md == md;
+			if (holder && holder != env->self && !env->alive(holder - 1)) {
+				p3l_lock(env, ni, i);
+				p3l_unlock(ni, i);
 			}
-		if (p3_cas32(&p3l_md(ni, md)->pending, old, n))
-			return;
+			if (++n > PATIENCE)
+				return false;
+			env->relax(n);
+		}
+	for (uint32_t s = 0; s < ni->n_slots; s++)
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
+
+			for (unsigned n = 0; p3_load_acq(&op->state) == P3L_OP_END &&
+					     p3_load_acq(&op->has_ticket) != P3L_TICKET_END;) {
+				if (!env->alive(s) || ++n > PATIENCE)
+					return false;	/* dead: first finished, then looked at again */
+				env->relax(n);
+			}
+		}
+	for (int turn = 0; turn < 2; turn++) {
+		uint32_t was = p3_fetch_add(&ni->own_epoch, 1) & 1;
+
+		for (unsigned n = 0; p3_load_acq(&ni->own_ops[was]);) {
+			if (++n > PATIENCE)
+				return false;
+			env->relax(n);
+		}
 	}
+	return true;
 }
 
-/* We hold the lock of @pt, which @dead held. */
-void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, uint32_t dead)
+/* Put void events where tickets were lost. */
+static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni)
 {
-	if (dead >= ni->n_slots)
-		return;
-	for (uint32_t k = 0; k < P3L_OPS; k++) {
-		struct p3l_op *op = &p3l_row(ni, dead)->op[k];
-		struct p3l_md *md;
-		int eq;
+	static const struct p3l_slot none = { .kind_fail = P3L_VOID };
+	bool left = false;
 
-		if (p3_load_acq(&op->state) != P3L_OP_PREP || op->pt != pt || op->md >= ni->max_md)
-			continue;
-		md = p3l_md(ni, op->md);
-		md->offset = op->old_offset;
-		md->threshold = op->old_threshold;
-		md->flags = op->old_flags;
-		p3_store_rel(&op->state, P3L_OP_IDLE);
-		recount(ni, op->md);
-		eq = p3l_eq_of(ni, op->eq);
-		if (eq >= 0)
-			fill_holes(env, ni, (uint32_t)eq, op);
-	}
-}
-
-static void finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op)
-{
-	int eq = p3l_eq_of(ni, op->eq);
-	uint32_t n;
-
-	op->lockless = 0;
-	if (p3_load(&op->state) == P3L_OP_END && eq >= 0 && op->has_ticket) {
+	p3_store(&ni->holes, 0);		/* first: who sets it again meanwhile is looked at next time */
+	p3_fence();
+	for (uint32_t eq = 0; eq < ni->max_eq; eq++) {
 		struct p3l_eq *q = &ni->eq[eq];
-		struct p3l_slot *s = (struct p3l_slot *)((char *)ni + q->slots) + (op->ticket & ((1u << q->log2) - 1));
+		uint32_t tail, t, n;
 
+		if (!(p3_load_acq(&q->flags) & P3L_EQ_USED))
+			continue;
 		n = 1u << q->log2;
-		if ((int32_t)(p3_load_acq(&s->word) - (op->ticket << 1 | 1)) >= 0)
-			op->options |= PTL_MD_EVENT_END_DISABLE;	/* it was posted */
-		else
-			p3_store(&s->word, (op->ticket - n) << 1 | 1);
+		tail = p3_load_acq(&q->tail);
+		t = p3_load(&q->head);
+		if (tail - t > n)
+			t = tail - n;
+		while (t != tail && posted(ni, eq, t))
+			t++;
+		if (t == tail)
+			continue;
+		if (!grace(env, ni)) {
+			left = true;
+			continue;
+		}
+		for (; t != tail; t++) {
+			if (posted(ni, eq, t) || recorded(ni, eq, t) || posted(ni, eq, t))
+				continue;
+			if (slot_is_due(ni, eq, t))
+				post_for(env, ni, eq, t, &none);
+			else
+				left = true;
+		}
 	}
-	op->ack = 0;
-	recount(ni, op->md);			/* it may have died before or after its own step */
-	if (p3_load(&op->state) == P3L_OP_END && p3_load(&p3l_md(ni, op->md)->pending) == 0)
-		p3_fetch_add(&p3l_md(ni, op->md)->pending, 1);
-	p3l_target_end(env, ni, op, PTL_NI_DIED_NP);
+	if (left)
+		p3_store(&ni->holes, 1);
 }
 
 /* Owner: finish what dead movers began. Returns how many operations. */
 unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 {
-	unsigned done = 0;
+	unsigned done = 0, before;
+	bool left;
 
-	if (!p3_cas32(&ni->reap_lock, 0, env->self))
+	if (p3_likely(!p3_cas32(&ni->reap_lock, 0, env->self)))
 		return 0;
-	for (uint32_t s = 0; s < ni->n_slots; s++) {
-		struct p3l_row *row = p3l_row(ni, s);
-		bool dead = false;
+	do {		/* in any order; but an event that has its slot behind another's waits for that */
+		before = done;
+		left = false;
+		for (uint32_t s = 0; s < ni->n_slots; s++) {
+			bool dead = false;
 
-		if (s == env->self - 1)
-			continue;
-		for (uint32_t k = 0; k < P3L_OPS; k++) {
-			struct p3l_op *op = &row->op[k];
-			uint32_t state = p3_load_acq(&op->state);
-
-			if (state == P3L_OP_IDLE)
+			if (s == env->self - 1)
 				continue;
-			if (!dead && env->alive(s))
-				break;
-			dead = true;
-			if (state >= P3L_OP_MAX || op->md >= ni->max_md || op->pt >= P3L_MAX_PT) {
-				p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+			for (uint32_t k = 0; k < P3L_OPS; k++) {
+				struct p3l_op *op = &p3l_row(ni, s)->op[k];
+				uint32_t state = p3_load_acq(&op->state);
+				struct p3l_lane_hdr *lane;
+
+				if (state == P3L_OP_IDLE)
+					continue;
+				if (!dead && env->alive(s))
+					break;
+				if (!dead) {	/* before its records go: they say how far it was in its lane */
+					lane = p3l_lane(ni, s);
+					if (p3_load(&lane->lock) == s + 1 && p3l_lane_lock(env, ni, lane, true))
+						p3l_lane_unlock(lane);
+				}
+				dead = true;
+				if (state >= P3L_OP_MAX || op->md >= ni->max_md ||
+				    op->pt >= P3L_MAX_PT + P3L_PT_STRIPES) {
+					if (state != P3L_OP_TAKEN)
+						p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+				} else if (state >= P3L_OP_PREP && state < P3L_OP_DONE) {
+					p3_store(&ni->holes, 1);
+					if (!finish(env, ni, op)) {
+						left = true;
+						continue;
+					}
+				}
 				p3_store_rel(&op->state, P3L_OP_IDLE);
-				continue;
+				p3l_count(env, &p3l_row(ni, env->self - 1)->stats.reaped, 1);
+				done++;
 			}
-			if (state == P3L_OP_PREP) {
-				p3l_lock(env, ni, op->pt);	/* taken over from the dead, and repaired */
-				p3l_unlock(ni, op->pt);
-			}
-			if (in_progress(p3_load_acq(&op->state)))
-				finish(env, ni, op);
-			p3_store_rel(&op->state, P3L_OP_IDLE);
-			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.reaped, 1);
-			done++;
 		}
-	}
+	} while (left && done != before);
+	if (p3_unlikely(p3_load(&ni->holes)))
+		fill_holes(env, ni);
 	p3_store_rel(&ni->reap_lock, 0);
 	return done;
 }

@@ -79,7 +79,7 @@ static void t_messages_come_out_as_they_went_in(void)
 			struct p3l_hdr h = message(in, maxima[k]);
 
 			if (c_random(&state) % 3 && p3l_lane_room(ni, 2, &tx, h.rlength)) {
-				p3l_lane_put(ni, 2, &tx, &h, bytes);
+				p3l_lane_put(ni, 2, &tx, &h, bytes, in % 2);
 				in++;
 				continue;
 			}
@@ -106,11 +106,11 @@ static void t_a_full_lane_has_no_room_and_loses_nothing(void)
 
 			if (!p3l_lane_room(ni, 2, &tx, h.rlength))
 				break;
-			p3l_lane_put(ni, 2, &tx, &h, bytes);
+			p3l_lane_put(ni, 2, &tx, &h, bytes, in % 2);
 			in++;
 		}
 		CHECK(in - out > ni->lane_lines / 4);
-		CHECK(tx.tail - lane->head_pub < ni->lane_lines);
+		CHECK(tx.tail - lane->head_pub <= ni->lane_lines);
 		while (take(out, 64))
 			out++;
 		REQUIRE(in == out);
@@ -127,7 +127,7 @@ static void t_line_numbers_wrap(void)
 		struct p3l_hdr h = message(no, 300);
 
 		REQUIRE(p3l_lane_room(ni, 2, &tx, h.rlength));
-		p3l_lane_put(ni, 2, &tx, &h, bytes);
+		p3l_lane_put(ni, 2, &tx, &h, bytes, true);
 		REQUIRE(take(no++, 300));
 		CHECK(!p3l_lane_ready(ni, lane));
 	}
@@ -142,7 +142,7 @@ static void t_nonsense_is_refused(void)
 
 	fresh();
 	m = p3l_lane_line(ni, lane, 0);
-	m->seq = 1;
+	m->word = p3l_word(P3L_W_FULL, 0);
 	m->len = P3L_LANE_MAX + 1;
 	CHECK_INT(p3l_lane_peek(ni, lane, &h, &data), -1);
 	m->len = 8;
@@ -152,11 +152,31 @@ static void t_nonsense_is_refused(void)
 	CHECK_INT(p3l_lane_peek(ni, lane, &h, &data), 1);
 	lane->head = ni->lane_lines - 1;
 	m = p3l_lane_line(ni, lane, lane->head);
-	m->seq = lane->head + 1;
+	m->word = p3l_word(P3L_W_FULL, lane->head);
 	m->len = 57;				/* would go over the end */
 	CHECK_INT(p3l_lane_peek(ni, lane, &h, &data), -1);
 	m->len = 56;
 	CHECK_INT(p3l_lane_peek(ni, lane, &h, &data), 1);
+}
+
+static void t_a_mark_never_hides_a_message(void)
+{
+	struct p3l_hdr h = message(1, 64);
+
+	fresh();
+	CHECK(p3l_lane_mark(ni, lane, P3L_W_POLL));
+	CHECK(!p3l_lane_ready(ni, lane));
+	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), P3L_W_POLL);
+	CHECK(!p3l_lane_mark(ni, lane, P3L_W_AWAY));
+	REQUIRE(take(1, 64));
+	CHECK(p3l_lane_mark(ni, lane, P3L_W_AWAY));
+	h = message(2, 64);
+	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), P3L_W_AWAY);
+	h = message(3, 64);
+	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), 0);
+	CHECK(!p3l_lane_mark(ni, lane, P3L_W_POLL));
+	REQUIRE(take(2, 64));
+	REQUIRE(take(3, 64));
 }
 
 static void t_one_consumer_at_a_time(void)
@@ -175,7 +195,7 @@ int main(void)
 {
 	static const struct t_case cases[] = { T(t_messages_come_out_as_they_went_in),
 					       T(t_a_full_lane_has_no_room_and_loses_nothing), T(t_line_numbers_wrap),
-					       T(t_nonsense_is_refused), T(t_one_consumer_at_a_time), { 0 } };
+					       T(t_nonsense_is_refused), T(t_a_mark_never_hides_a_message), T(t_one_consumer_at_a_time), { 0 } };
 
 	return t_run(cases);
 }

@@ -228,7 +228,7 @@ static bool same_state(void)
 		SAME(!!(md->flags & P3L_MD_USED), 1, "MD in use");
 		SAME(md->threshold, m->v.threshold, "MD threshold");
 		SAME(md->offset, m->offset, "MD local offset");
-		SAME(md->pending, m->pending, "MD pending");
+		SAME(md->pending / P3L_PEND_OWN + md->pending % P3L_PEND_OWN, m->pending, "MD pending");
 		SAME(md->length, m->total, "MD length");
 		SAME(md->options, m->v.options, "MD options");
 		SAME(md->eq, pack(m->eq), "MD queue");
@@ -364,7 +364,9 @@ static bool s_md_update(void)
 
 	if (md < 0)
 		return true;
-	eq = chance(80) && (R->md[md].eq < 0 || R->eq[R->md[md].eq].live) ? R->md[md].eq : live_queue(30);
+	/* the core remembers one queue before the last change */
+	eq = (chance(80) || R->md[md].renamed) && (R->md[md].eq < 0 || R->eq[R->md[md].eq].live) ? R->md[md].eq :
+	     R->md[md].renamed ? -1 : live_queue(30);
 	was = R->md[md];
 	rnd_md(&v, iov, riov);
 	a = (struct p3l_md_args){ .md = &v, .eq = pack(eq), .iov = iov };

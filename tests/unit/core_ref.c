@@ -12,7 +12,7 @@
 
 int r_eq_alloc(struct r_ni *r, uint64_t count, int *out)
 {
-	uint32_t n = 2, in_use = 0;
+	uint32_t n = 4, in_use = 0;	/* never fewer than one operation may log */
 	struct r_eq *q;
 
 	while (n < count)
@@ -223,12 +223,10 @@ static void md_set(struct r_md *m, const ptl_md_t *v, uint64_t (*iov)[2], int eq
 /* 3.11: a descriptor that an unread event names is not reused, so it counts as taken. */
 static bool named(const struct r_ni *r, int md)
 {
-	int eq = live_eq(r, r->md[md].eq);
-	const struct r_eq *q = eq >= 0 ? &r->eq[eq] : NULL;
-
-	for (uint32_t t = q ? q->head : 0; q && t < q->tail; t++)
-		if (q->ev[t].posted && q->ev[t].md == md)
-			return true;
+	for (int i = 0; i < r->n_eq; i++)
+		for (uint32_t t = r->eq[i].head; r->eq[i].live && t < r->eq[i].tail; t++)
+			if (r->eq[i].ev[t].posted && r->eq[i].ev[t].md == md)
+				return true;
 	return false;
 }
 
