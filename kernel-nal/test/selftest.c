@@ -85,7 +85,7 @@ static void t_lane(void)
 		if (!p3l_lane_room(ni, 0, &tx, 16))
 			break;
 		h.hdr_data = (uint64_t)i;
-		p3l_lane_put(ni, 0, &tx, &h, "0123456789abcdef");
+		p3l_lane_put(ni, 0, &tx, &h, "0123456789abcdef", i & 1);
 		lines = p3l_lane_peek(ni, l, &got, &data);
 		if (lines <= 0 || got.hdr_data != (uint64_t)i || got.match_bits != 5 || got.roffset != 8 || !got.ack ||
 		    got.md != 2 || memcmp(data, "0123456789abcdef", 16))
