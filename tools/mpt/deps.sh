@@ -21,7 +21,7 @@ package_table()
 	need libtool          cmd:libtoolize   shared libraries
 	need m4               cmd:m4           works for autoconf
 	need pkg-config       cmd:pkg-config   finds libraries
-	need perl             perl:File::Find  works for autoconf and for MPICH's scripts
+	need perl             cmd:prove        works for autoconf and MPICH's scripts; runs the tests
 	need xz-utils         cmd:xz           unpacks MPICH's source
 	need patch            cmd:patch        prepares MPICH's source
 	need libmimalloc-dev  hdr:mimalloc.h   heap that other ranks can reach (libsmartmap-malloc)
@@ -55,7 +55,6 @@ have()
 	case $1 in
 	cmd:*) command -v "${1#cmd:}" >/dev/null 2>&1 ;;
 	hdr:*) have_header "${1#hdr:}" ;;
-	perl:*) perl -M"${1#perl:}" -e 1 2>/dev/null ;;
 	esac
 }
 

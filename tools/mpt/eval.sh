@@ -66,7 +66,9 @@ bench_limited()
 	( sleep "$MPT_BENCH_LIMIT"; kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid ) >/dev/null 2>&1 &
 	watch=$!
 	set +m
+	trap 'kill -TERM -- -$pid; kill -KILL -- -$watch; exit 130' INT TERM HUP
 	wait $pid || rc=$?
+	trap - INT TERM HUP
 	if kill -0 $watch 2>/dev/null; then
 		kill -KILL -- -$watch 2>/dev/null
 		wait $watch 2>/dev/null
@@ -75,6 +77,17 @@ bench_limited()
 	fi
 	[ $rc -eq 143 ] && rc=124
 	return $rc
+}
+
+# Share of all cores that others keep busy, in percent, over one second.
+busy()
+{
+	local a b
+	a=$(head -n 1 /proc/stat)
+	sleep 1
+	b=$(head -n 1 /proc/stat)
+	printf '%s\n%s\n' "$a" "$b" | awk '{ idle = $5 + $6; all = 0; for (i = 2; i <= 9; i++) all += $i
+		if (NR == 1) { i0 = idle; a0 = all } else printf "%d", all > a0 ? 100 - 100 * (idle - i0) / (all - a0) : 0 }'
 }
 
 machine()
@@ -96,7 +109,7 @@ machine()
 		clocksource:/sys/devices/system/clocksource/clocksource0/current_clocksource; do
 		printf '%s\t%s\n' "${f%%:*}" "$(cat "${f#*:}" 2>/dev/null || echo 'not there')"
 	done
-	printf 'load at start\t%s\n' "$(cut -d' ' -f1-3 /proc/loadavg)"
+	printf 'busy before the start\t%s %% of all cores\n' "$BUSY"
 	printf 'commit\t%s\n' "$(git -C "$ROOT" log -1 --format='%h %s' 2>/dev/null || echo unknown)"
 }
 
@@ -140,6 +153,8 @@ cmd_eval()
 	rm -rf "$REPORT.new"
 	mkdir -p "$REPORT/raw"
 	rm -f "$REPORT"/raw/*
+	BUSY=$(busy)
+	[ "$BUSY" -le 10 ] || note "Other programs keep $BUSY % of the cores busy: the figures will be disturbed."
 	machine >"$REPORT/machine.tsv"
 	{
 		printf 'mode\t%s\n' "$([ -n "$quick" ] && echo quick || echo full)"

@@ -401,6 +401,10 @@ for my $r (@records[0 .. $barred - 1]) {
 	push @{$note{$r->{why}}}, $r->{figure};
 }
 @notes = map { join(', ', @{$note{$_}}) . ": $_" } @notes;
+for (grep { $_->[0] =~ /^busy/ } @machine) {
+	push @notes, "the machine was not idle: $1 % of its cores were busy before the start; the figures are disturbed"
+		if ($_->[1] // '') =~ /^(\d+)/ && $1 > 10;
+}
 my %said;
 for my $l (@libs) {
 	for my $b (sort keys %{$why{$l} // {}}) {
@@ -409,7 +413,7 @@ for my $l (@libs) {
 	}
 }
 print "\n", ($met // 0), ' of ', $barred, " bars met\n";
-print "\nnot measured:\n", map { "  $_\n" } @notes if @notes;
+print "\nnotes:\n", map { "  $_\n" } @notes if @notes;
 
 # --- plots -----------------------------------------------------------------------------------------------------------
 
@@ -556,7 +560,7 @@ END
 print $out '<p>', h($run{mode} // ''), ' run of ', h($run{date} // ''), ', ', h($run{rounds} // ''), ' rounds, repeat it with <code>./mpt eval', ($run{mode} // '') eq 'quick' ? ' --quick' : '', '</code>. ',
 	h($h_line), ".</p>\n<p>Libraries take turns within a round; ratios are formed within a round; medians are shown. A bar is met when it is met in each state (near, far) of the machine that was seen.</p>\n";
 print $out '<h2>Figures with a bar</h2>', $head, (map { row($_) } @records[0 .. $barred - 1]), '</table>', '<p>', ($met // 0), " of $barred met.</p>\n";
-print $out '<h2>Not measured</h2><ul>', (map { '<li>' . h($_) . '</li>' } @notes), "</ul>\n" if @notes;
+print $out '<h2>Notes</h2><ul>', (map { '<li>' . h($_) . '</li>' } @notes), "</ul>\n" if @notes;
 for my $s (@sections) {
 	my ($t, $text, @p) = @$s;
 	print $out '<h2>', h($t), '</h2><p>', h($text), "</p>\n", @p, "\n";
