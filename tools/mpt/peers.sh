@@ -67,19 +67,22 @@ settle_mpich()
 
 settle_openmpi()
 {
-	local d=$1 r=$2/root m o
+	local d=$1 r=$2/root m o parts pmix
 	m=$(multiarch)
 	o=usr/lib/$m/openmpi
 	[ -e "$d/root/$o" ] || { echo "no $o in the packages"; return 1; }
 	settle_links "$d/root" "$r"
 	mkdir -p "$d/bin"
+	# both folders have a version in their name
+	parts=$(cd "$d/root" && ls -d "$o"/lib/openmpi*/ | head -n 1)
+	pmix=$(cd "$d/root" && ls -d usr/lib/"$m"/pmix*/ 2>/dev/null | head -n 1)
 	cat >"$d/env" <<-END
 	# Open MPI and PMIx find their parts by these, instead of by the paths they were configured with.
-	export OPAL_PREFIX=$r/usr OPAL_LIBDIR=$r/$o/lib OPAL_PKGLIBDIR=$r/$o/lib/openmpi3 OPAL_BINDIR=$r/usr/bin
+	export OPAL_PREFIX=$r/usr OPAL_LIBDIR=$r/$o/lib OPAL_PKGLIBDIR=$r/${parts%/} OPAL_BINDIR=$r/usr/bin
 	export OPAL_PKGDATADIR=$r/usr/share/openmpi OPAL_DATADIR=$r/usr/share OPAL_SYSCONFDIR=$r/etc/openmpi
 	export OPAL_INCLUDEDIR=$r/$o/include OPAL_PKGINCLUDEDIR=$r/$o/include/openmpi
-	export PMIX_INSTALL_PREFIX=$r/usr/lib/$m/pmix2 PMIX_PREFIX=$r/usr/lib/$m/pmix2
-	export LD_LIBRARY_PATH=$r/$o/lib:$r/usr/lib/$m:$r/usr/lib/$m/pmix2/lib:$r/usr/lib/$m/ucx\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+	export PMIX_INSTALL_PREFIX=$r/${pmix%/} PMIX_PREFIX=$r/${pmix%/}
+	export LD_LIBRARY_PATH=$r/$o/lib:$r/usr/lib/$m:$r/${pmix}lib:$r/usr/lib/$m/ucx\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 	export UCX_MODULE_DIR=$r/usr/lib/$m/ucx
 	END
 	cat >"$d/bin/mpicc" <<-END
