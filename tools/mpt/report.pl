@@ -175,7 +175,7 @@ sub figure_abs {
 
 # A figure judged against the best of @$peers. $better: 'lower' or 'higher'. $bar: limit of ours / peer, or undef.
 # Per peer, the ratio is the median over the rounds that both were in the same state; the peer with the ratio least
-# favourable to us is the reference.
+# favourable to us is the reference. The other peers of this run are recorded beside it.
 sub figure_ratio {
 	my ($name, $lib, $bench, $fig, $bytes, $unit, $better, $peers, $bar, $cmd, $extra) = @_;
 	my $p = points($lib, $bench, $fig, $bytes);
@@ -189,8 +189,9 @@ sub figure_ratio {
 	$rec->{value} = median(map { $p->{$_}{value} } keys %$p);
 	$rec->{why} = why_not($lib, $bench, $fig) unless defined $rec->{value};
 	$rec->{met} = 0 if defined $bar && !defined $rec->{value};
-	my $best;
-	for my $peer (@$peers) {
+	my ($best, %judge);
+	@judge{@$peers} = ();
+	for my $peer (@$peers, grep { !exists $judge{$_} } peer_names()) {
 		my $q = points($peer, $bench, $fig, $bytes);
 		my $info = $rec->{peers}{$peer} = { value => median(map { $q->{$_}{value} } keys %$q), ratio => undef };
 		if (!defined $info->{value}) {
@@ -211,9 +212,11 @@ sub figure_ratio {
 				$info->{by_state}{$s} = { rounds => scalar @{$g{$s}}, ratio => $x };
 				$all = 0 if defined $bar && $sign * $x > $sign * $bar;
 			}
+			$all = undef unless exists $judge{$peer};
 			$info->{ratio} = median(map { $_->{ratio} } map { @{$g{$_}} } keys %g);
-			$info->{met} = $all if defined $bar;
+			$info->{met} = $all if defined $bar && defined $all;
 		}
+		next unless exists $judge{$peer};
 		$best = $peer if !defined $best ||
 			(defined $info->{ratio} && defined $rec->{peers}{$best}{ratio} ?
 			 $sign * $info->{ratio} > $sign * $rec->{peers}{$best}{ratio} :
@@ -238,6 +241,8 @@ sub size_name {
 	       $n >= 1024 && $n % 1024 == 0 ? ($n >> 10) . 'KiB' : "${n}B";
 }
 
+sub peer_names { return grep { !/^ours/ } @libs; }
+
 sub sizes {
 	my ($bench, $fig, @from) = @_;
 	my %s;
@@ -246,7 +251,7 @@ sub sizes {
 }
 
 my @debian = grep { exists $label{$_} } 'mpich', 'openmpi';
-my @peers = grep { !/^ours/ } @libs;
+my @peers = peer_names();
 my @big = map { $_ << 10 } 64, 256, 1024, 4096;
 my $p2p = './mpt bench mpi_p2p --lib %s --only %s';
 
@@ -278,6 +283,7 @@ push @records, { figure => 'harm', library => 'ours', unit => '', reference => '
 my $barred = @records;
 
 # Everything else, without a bar.
+my %done = map { $_ => 1 } 'ours latency 8', 'ours message_rate 8', map { ("ours latency $_", "ours fresh $_") } @big;
 figure_h('portals_put_8B_polled', 'ours', 'portals_pingpong', 'put_polled', 8, undef, './mpt bench portals_pingpong --only put_polled');
 figure_abs('portals_eqget_empty', 'ours', 'portals_pingpong', 'eqget_empty', 0, undef, './mpt bench portals_pingpong --only eqget_empty');
 for my $lib (@libs) {
@@ -299,7 +305,7 @@ for my $lib ('ours', 'ours-off') {
 		my $only = { window_time => 'bandwidth', fresh_touch => 'fresh', message_rate => 'rate' }->{$fig} // $fig;
 		my ($unit, $better) = $fig eq 'bandwidth' ? ('MB/s', 'higher') : $fig eq 'message_rate' ? ('msg/s', 'higher') : ('ns', 'lower');
 		figure_ratio("mpi_${fig}_" . size_name($_) . $tail, $lib, 'mpi_p2p', $fig, $_, $unit, $better, \@peers, undef,
-			     sprintf($p2p, $lib, $only)) for sizes('mpi_p2p', $fig, @libs);
+			     sprintf($p2p, $lib, $only)) for grep { !$done{"$lib $fig $_"} } sizes('mpi_p2p', $fig, @libs);
 	}
 	for my $n (2, 4) {
 		for my $fig ('barrier', 'bcast', 'reduce', 'allreduce', 'alltoall') {
