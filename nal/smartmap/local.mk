@@ -32,3 +32,5 @@ endif
 
 dist_man_MANS += nal/smartmap/smartmap.3
 EXTRA_DIST += nal/smartmap/README.md
+
+dist_doc_DATA += doc/what-it-does-to-your-process.md
