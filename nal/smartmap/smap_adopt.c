@@ -48,10 +48,6 @@
 #define STACK_MOST	((uintptr_t)1 << 30)
 #define TEMP_STACK	((size_t)256 << 10)
 
-extern void __asan_init(void) SMAP_WEAK;
-extern void __tsan_init(void) SMAP_WEAK;
-extern void __msan_init(void) SMAP_WEAK;
-
 struct cand {
 	uintptr_t lo, hi;		/* what will be mapped from the file */
 	uintptr_t copy_lo;		/* what exists now: [copy_lo, hi) */
@@ -589,7 +585,7 @@ static const char *nothing_private(void)
 {
 	int n = smap_tasks();
 
-	if (__asan_init || __tsan_init || __msan_init)
+	if (smap_sanitizer())
 		return "a sanitizer owns the layout of this process";
 	if (smap_valgrind())
 		return "the process runs under Valgrind";

@@ -128,6 +128,15 @@ int smap_valgrind(void)
 	return preload && strstr(preload, "vgpreload");
 }
 
+extern void __asan_init(void) SMAP_WEAK;
+extern void __tsan_init(void) SMAP_WEAK;
+extern void __msan_init(void) SMAP_WEAK;
+
+int smap_sanitizer(void)
+{
+	return __asan_init || __tsan_init || __msan_init;
+}
+
 /* Neither inherited (a child would share the window) nor dumped (a core file would hold it). */
 static uintptr_t fenced(void *p, uint64_t size)
 {
@@ -287,6 +296,9 @@ static int add_map(void *arg, const struct smap_map *m)
 	/* What is shared is never adopted, and so takes no low bits: windows above all, which cover every one. */
 	if (s->mask != ~0ULL && m->shared)
 		return 0;
+	/* Neither is what could not even lie in a window: reservations of other run-time systems. */
+	if (s->mask != ~0ULL && m->hi - m->lo > (s->mask + 1) / 2)
+		return 0;
 	if (s->private_only && (!(m->prot & PROT_WRITE) || (smap.heap_hi && m->lo == smap.heap_lo)))
 		return 0;
 	set_add(s, m->lo, m->hi);
@@ -322,8 +334,14 @@ int smap_arena_gap(int bits, uint64_t *lo, uint64_t *hi)
 	struct set s;
 	uint64_t best_lo = 0, best_hi = 0, at = 0;
 	size_t i;
-	int ret = set_init(&s, SMAP_SIZE(bits) - 1);
+	int ret;
 
+	if (smap_sanitizer() || smap_valgrind()) {	/* nothing will be adopted, so nothing can collide */
+		*lo = SMAP_CTL_SIZE;
+		*hi = SMAP_SIZE(bits);
+		return 0;
+	}
+	ret = set_init(&s, SMAP_SIZE(bits) - 1);
 	if (ret)
 		return ret;
 	s.private_only = 1;

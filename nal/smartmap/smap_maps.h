@@ -22,6 +22,9 @@ int smap_tasks(void);
 /* Under Valgrind (any tool)? */
 int smap_valgrind(void);
 
+/* Built with one that owns the layout of the process? */
+int smap_sanitizer(void);
+
 /* First address above user space that we may use: a multiple of 2^39. */
 uintptr_t smap_space_end(void);
 

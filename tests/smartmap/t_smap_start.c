@@ -141,7 +141,8 @@ static int two_jobs(const struct t_case *c)
 
 		t_launch(&a, c->name, 4, NULL);
 		t_launch(&b, c->name, 4, NULL);
-		bad |= !t_wait(&a, 60) | !t_wait(&b, 60);
+		bad |= !t_wait(&a, 60);
+		bad |= !t_wait(&b, 60);
 		for (k = 0; k < 4; k++)
 			bad |= t_code(a.status[k]) | t_code(b.status[k]);
 	}
