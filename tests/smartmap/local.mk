@@ -25,3 +25,9 @@ tests_smartmap_t_smap_start_SOURCES = tests/smartmap/t_smap_start.c tests/smartm
 tests_smartmap_t_smap_start_CPPFLAGS = $(T_CPPFLAGS)
 tests_smartmap_t_smap_start_LDADD = nal/smartmap/libsmartmap.la
 P3_TESTS += smartmap/start:tests/smartmap/t_smap_start:limit=240,nosan
+
+check_PROGRAMS += tests/smartmap/t_smap_refused
+tests_smartmap_t_smap_refused_SOURCES = tests/smartmap/t_smap_refused.c tests/smartmap/launch.h
+tests_smartmap_t_smap_refused_CPPFLAGS = $(T_CPPFLAGS)
+tests_smartmap_t_smap_refused_LDADD = nal/smartmap/libsmartmap.la
+P3_TESTS += smartmap/refused:tests/smartmap/t_smap_refused:limit=120,nosan
