@@ -46,8 +46,9 @@ struct nal_ops {
 	/* May the bytes be touched by peers directly? P3L_MD_DIRECT or 0; asked when an MD is made. */
 	uint32_t (*direct)(const void *start, uint64_t len);
 
-	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. */
-	void (*progress)(struct p3a_ni *ni, uint32_t eq);
+	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. @sink: NULL, or where an event
+	 * of that queue may be handed over directly. */
+	void (*progress)(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink);
 	/* Announce that we look continuously (between progress calls, inside one waiting call), or no longer. */
 	void (*attend)(struct p3a_ni *ni, bool on);
 	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */

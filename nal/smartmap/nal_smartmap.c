@@ -389,11 +389,13 @@ static void deliver(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
  * Take messages from lane @from of NI @l [lane lock held]. As its owner: all of them, but of polled entries no more
  * than a batch. As the initiator: until the first for a polled entry.
  */
-static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from)
+static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+			 struct p3l_sink *sink)
 {
 	bool owner = slot == ni->l->slot;
 	struct p3l_stats *stats = &p3l_row(l, ni->l->slot)->stats;
 	unsigned polled = 0;
+	bool waits = false;
 	struct p3l_hdr h;
 	const void *data;
 	int lines;
@@ -412,8 +414,13 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 			continue;
 		}
 		promised = h.pt <= l->max_pt && p3l_pt_polled(l, h.pt);
-		if (promised && (!owner || polled++ >= POLLED_BATCH))
-			break;
+		if (promised) {
+			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
+				break;		/* what is left can be handed over directly next time */
+			waits = true;
+		} else if (waits) {
+			break;			/* the caller may hold no lock: see drain_own() */
+		}
 		h.nid = l->nid;
 		h.pid = nal_id(ni, from).pid;
 		h.uid = ni->uid;
@@ -426,7 +433,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
 			struct p3l_short done;
 
-			v = p3l_target_short(&ni->env, l, &h, data, &done);
+			v = p3l_target_short(&ni->env, l, &h, data, &done, sink);
 			if (p3_unlikely(v == P3L_WAIT))
 				break;
 			if (p3_likely(v != P3L_OTHER)) {
@@ -461,7 +468,7 @@ static inline bool any_lane(struct p3a_ni *ni)
 {
 	const struct p3l_ni *l = ni->l;
 
-	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++)
+	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
 		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
 
@@ -471,22 +478,32 @@ static inline bool any_lane(struct p3a_ni *ni)
 	return false;
 }
 
-static void drain_own(struct p3a_ni *ni)
+/*
+ * Take what is in our lanes. No lock is needed for a message of a polled entry at the head while we have one thread: an
+ * initiator that empties its own lane stops there.
+ */
+static void drain_own(struct p3a_ni *ni, struct p3l_sink *sink)
 {
 	struct p3l_ni *l = ni->l;
 
-	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++)
+	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
 		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
-			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used), pt;
 			struct p3l_lane_hdr *lane;
+			bool lock;
 
-			if (s >= l->n_slots)
+			if (p3_unlikely(s >= l->n_slots))
 				continue;
 			lane = p3l_lane(l, s);
-			if (!p3l_lane_ready(l, lane) || !p3l_lane_lock(&ni->env, l, lane, false))
+			if (!p3l_lane_ready(l, lane))
 				continue;
-			drain_locked(ni, l->slot, l, lane, s);
-			p3l_lane_unlock(lane);
+			pt = p3l_lane_line(l, lane, lane->head)->pt;
+			lock = !ni->env.single || pt > l->max_pt || !p3l_pt_polled(l, pt);
+			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
+				continue;
+			drain_locked(ni, l->slot, l, lane, s, sink);
+			if (lock)
+				p3l_lane_unlock(lane);
 		}
 }
 
@@ -557,21 +574,20 @@ static inline bool mark_hot(struct p3a_ni *ni, uint32_t state)
 static inline void leave(struct p3a_ni *ni)
 {
 	for (int tries = 0; p3_unlikely(mark_hot(ni, P3L_W_AWAY)) && tries < 4; tries++)
-		drain_own(ni);
+		drain_own(ni, NULL);
 }
 
-static void nal_progress(struct p3a_ni *ni, uint32_t eq)
+static void nal_progress(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink)
 {
 	struct priv *pv = priv_of(ni);
 
 	look_elsewhere(ni);
 	if (p3_unlikely(knocked(ni->l)))
 		take_knocks(ni);
-	if (pv->n_hot && mark_hot(ni, P3L_W_POLL) == false && !pv->attending)
+	if (pv->n_hot && !mark_hot(ni, P3L_W_POLL) && !pv->attending)
 		for (int i = 0; i < 4 && !any_lane(ni) && !p3l_eq_ready(ni->l, eq); i++)
 			p3_barrier();	/* so that we are seldom found away */
-	if (any_lane(ni))
-		drain_own(ni);
+	drain_own(ni, sink);
 	if (pv->n_hot && !pv->attending)
 		leave(ni);
 }
@@ -600,7 +616,7 @@ static void nal_wait(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void 
 	smartmap_membarrier();			/* pairs with the look in wake() */
 	look_elsewhere(ni);
 	if (any_lane(ni))
-		drain_own(ni);
+		drain_own(ni, NULL);
 	if (!ready(arg) && !any_lane(ni))
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
 	p3_store(&l->sleeping, 0);
@@ -621,7 +637,7 @@ static bool flush_lane(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p)
 	if (p3_load_acq(&lane->head) == p->tx.tail)
 		return true;
 	p3l_lane_lock(&ni->env, p->l, lane, true);
-	drain_locked(ni, slot, p->l, lane, ni->l->slot);
+	drain_locked(ni, slot, p->l, lane, ni->l->slot, NULL);
 	empty = lane->head == p->tx.tail;
 	p3l_lane_unlock(lane);
 	return empty;

@@ -87,11 +87,25 @@ static inline int fetch(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
 }
 
+/* Look at what has arrived: an event of @eq comes back at once, without a stop in the queue. */
+static inline int progress(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
+{
+	struct p3l_sink sink = { .eq = (int)eq, .got = false };
+
+	ni->nal->progress(ni, eq, take && ni->env.single ? &sink : NULL);
+	if (p3_likely(sink.got)) {
+		expand(ni, &sink.ev, ev);
+		if (p3_unlikely(ni->handler[eq]))
+			ni->handler[eq](ev);
+		return PTL_OK;
+	}
+	return p3l_eq_ready(ni->l, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;
+}
+
 static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 {
 	struct p3a_ni *ni;
 	uint32_t eq = h & 0xffff;
-	int rc;
 
 	if (!ev)
 		return PTL_SEGV;
@@ -99,11 +113,9 @@ static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 	ni = p3a_ni_of(h, P3A_EQ);
 	if (!ni || !p3l_eq_valid(ni->l, p3a_ref(h)))
 		return PTL_EQ_INVALID;
-	rc = fetch(ni, eq, ev, take);
-	if (rc != PTL_EQ_EMPTY)
-		return rc;
-	ni->nal->progress(ni, eq);
-	return p3l_eq_ready(ni->l, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;
+	if (p3l_eq_ready(ni->l, eq))
+		return fetch(ni, eq, ev, take);
+	return progress(ni, eq, ev, take);
 }
 
 P3A_API int PtlEQGet(ptl_handle_eq_t h, ptl_event_t *ev)
@@ -157,12 +169,21 @@ static int look(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
 	return PTL_EQ_EMPTY;
 }
 
+static inline int step(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
+{
+	if (p->n == 1) {
+		*which = 0;
+		return progress(p->ni, p->eqs[0] & 0xffff, ev, true);
+	}
+	p->ni->nal->progress(p->ni, p->eqs[0] & 0xffff, NULL);
+	return look(p, first, ev, which);
+}
+
 /* @ns < 0: for ever. Clock and sleep only after the spins are used up. */
 static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 {
 	static unsigned turn;
 	struct p3a_ni *ni = p->ni;
-	uint32_t eq = p->eqs[0] & 0xffff;
 	unsigned first = p->n > 1 ? turn++ : 0;
 	int64_t end = -1;
 	unsigned polls = 0;
@@ -171,23 +192,17 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	rc = look(p, first, ev, which);
 	if (rc != PTL_EQ_EMPTY)
 		return rc;
-	if (ns == 0) {
-		ni->nal->progress(ni, eq);
-		return look(p, first, ev, which);
-	}
+	if (ns == 0)
+		return step(p, first, ev, which);
 	ni->nal->attend(ni, true);
 	for (;;) {
 		int64_t left = -1;
 
-		ni->nal->progress(ni, eq);
-		rc = look(p, first, ev, which);
+		rc = step(p, first, ev, which);
 		if (rc != PTL_EQ_EMPTY)
 			break;
-		if (++polls < ni->spin) {
-			p3_pause();
-			if (ns < 0 || polls & 63)
-				continue;
-		}
+		if (++polls < ni->spin && (ns < 0 || polls & 63))
+			continue;	/* no pause instruction: it takes as long as a hand-over */
 		if (ns >= 0) {
 			int64_t now = now_ns();
 
@@ -208,11 +223,7 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 		ni->nal->attend(ni, true);
 	}
 	ni->nal->attend(ni, false);
-	if (rc == PTL_EQ_EMPTY) {		/* what came while we were attending */
-		ni->nal->progress(ni, eq);
-		rc = look(p, first, ev, which);
-	}
-	return rc;
+	return rc == PTL_EQ_EMPTY ? step(p, first, ev, which) : rc;	/* what came while we were attending */
 }
 
 P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)

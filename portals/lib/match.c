@@ -283,7 +283,7 @@ static inline void copy_short(char *d, const char *s, uint64_t n)
 }
 
 enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
-				  const void *data, struct p3l_short *done)
+				  const void *data, struct p3l_short *done, struct p3l_sink *sink)
 {
 	struct p3l_stats *stats = &p3l_row(ni, env->self - 1)->stats;
 	enum p3l_verdict v = P3L_MATCHED;
@@ -344,7 +344,14 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		if (md->options & PTL_MD_EVENT_START_DISABLE)
 			ev.link = t;
 		ev.kind_fail = PTL_EVENT_PUT_END;
-		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) &&
+			      p3l_eq_pass(ni, (uint32_t)eq, t))) {
+			ev.word = t << 1 | 1;
+			sink->ev = ev;
+			sink->got = true;
+		} else {
+			p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+		}
 		md->last_ticket = t;
 	}
 	if (p3_unlikely(md->flags & P3L_MD_SPENT)) {

@@ -482,6 +482,19 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 
 	return (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
 }
+/* Owner, one thread: ticket @t is ours and the next to be read: count it as posted and read. False: post it. */
+static inline bool p3l_eq_pass(struct p3l_ni *ni, uint32_t eq, uint32_t t)
+{
+	struct p3l_eq *q = &ni->eq[eq];
+	struct p3l_slot *s = (struct p3l_slot *)((char *)ni + q->slots) + (t & ((1u << q->log2) - 1));
+
+	if (t != q->head || p3_load_acq(&s->word) != ((t - (1u << q->log2)) << 1 | 1))
+		return false;
+	p3_store_rel(&s->word, t << 1 | 1);
+	p3_store_rel(&q->head, t + 1);
+	return true;
+}
+
 static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
 {
 	const struct p3l_eq *q = &ni->eq[eq];
@@ -501,6 +514,12 @@ static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
 
 /* match.c: an operation at its target, run by any mover */
 enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT, P3L_OTHER };
+/* Where the owner wants the next event of queue @eq, instead of in the queue, if it is the only one there. */
+struct p3l_sink {
+	int eq;
+	bool got;
+	struct p3l_slot ev;
+};
 struct p3l_short {
 	bool ack;
 	uint64_t off, mlength;
@@ -516,7 +535,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
  */
 #define P3L_SHORT 120
 enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
-				  const void *data, struct p3l_short *done);
+				  const void *data, struct p3l_short *done, struct p3l_sink *sink);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
 void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev);
