@@ -8,6 +8,7 @@ p3rtdir = $(includedir)/p3rt
 p3rt_HEADERS = portals/include/p3rt/p3rt.h
 include $(top_srcdir)/portals/rt/local.mk
 include $(top_srcdir)/portals/man/local.mk
+include $(top_srcdir)/portals/doc/local.mk
 
 # The core: freestanding, the same source in the kernel module.
 portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c portals/lib/lock.c portals/lib/me.c \
