@@ -36,6 +36,7 @@
 
 #define ROOT_KEY	0
 #define LANE_SMALL	512		/* longest put that goes by the inbox when we may choose */
+#define REAP_LOOKS	16384		/* empty looks between two at who has died */
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
 #define HOT_MAX		8		/* lanes that an owner marks */
 #define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
@@ -60,6 +61,7 @@ struct priv {
 	bool cma;
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending;
+	uint32_t looks;			/* for the next look at who has died */
 	uint32_t n_hot;
 	struct { uint32_t slot, idle; } hot[HOT_MAX];
 };
@@ -582,6 +584,8 @@ static void nal_progress(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	struct priv *pv = priv_of(ni);
 
 	look_elsewhere(ni);
+	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
+		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */
 	if (p3_unlikely(knocked(ni->l)))
 		take_knocks(ni);
 	if (pv->n_hot && !mark_hot(ni, P3L_W_POLL) && !pv->attending)
