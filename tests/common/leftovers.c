@@ -92,80 +92,101 @@ struct leftovers *leftovers_before(void)
 	return scan();
 }
 
-/* Is a descriptor or a mapping of any living process on @it? */
-static int held_by_pid(const char *pid, const struct item *it)
+/* What descriptors and mappings of living processes are on: one pass over /proc for all names. */
+static void held_by_pid(const char *pid, struct leftovers *h)
 {
-	char path[320], want[64], got[300];
+	char path[320], to[300];
 	struct dirent *e;
 	FILE *f;
 	DIR *d;
-	int held = 0;
 
-	snprintf(want, sizeof(want), "socket:[%lu]", it->inode);
 	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
 	d = opendir(path);
-	while (d && !held && (e = readdir(d))) {
+	while (d && (e = readdir(d))) {
+		unsigned long inode = 0;
 		ssize_t n;
 
 		snprintf(path, sizeof(path), "/proc/%s/fd/%s", pid, e->d_name);
-		n = readlink(path, got, sizeof(got) - 1);
+		n = readlink(path, to, sizeof(to) - 1);
 		if (n <= 0)
 			continue;
-		got[n] = 0;
-		held = !strcmp(got, want) || !strcmp(got, it->name);
+		to[n] = 0;
+		if (sscanf(to, "socket:[%lu]", &inode) == 1)
+			add(h, "socket", inode);
+		else if (!strncmp(to, "/dev/shm/", 9))
+			add(h, to, 0);
 	}
 	if (d)
 		closedir(d);
-	if (held || it->name[0] != '/')
-		return held;
 	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
 	f = fopen(path, "r");
-	while (f && !held && fgets(got, sizeof(got), f))
-		held = strstr(got, it->name) != NULL;
+	while (f && fgets(to, sizeof(to), f)) {
+		char *p = strstr(to, "/dev/shm/");
+
+		if (p) {
+			p[strcspn(p, "\n")] = 0;
+			add(h, p, 0);
+		}
+	}
 	if (f)
 		fclose(f);
-	return held;
 }
 
-static int held(const struct item *it)
+static struct leftovers *holders(void)
 {
+	struct leftovers *h = calloc(1, sizeof(*h));
 	DIR *d = opendir("/proc");
 	struct dirent *e;
-	int yes = 0;
 
-	while (d && !yes && (e = readdir(d)))
-		yes = isdigit((unsigned char)e->d_name[0]) && held_by_pid(e->d_name, it);
+	while (h && d && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			held_by_pid(e->d_name, h);
 	if (d)
 		closedir(d);
-	return yes;
+	return h;
+}
+
+static int find(const struct leftovers *l, const char *name, unsigned long inode, int any_inode)
+{
+	for (size_t i = 0; l && i < l->n; i++)
+		if ((any_inode || l->v[i].inode == inode) && (!name || !strcmp(l->v[i].name, name)))
+			return 1;
+	return 0;
+}
+
+static void drop(struct leftovers *l)
+{
+	if (l)
+		free(l->v);
+	free(l);
 }
 
 int leftovers_after(const struct leftovers *before, FILE *out)
 {
-	struct leftovers *now = scan();
+	struct leftovers *now = scan(), *fresh = calloc(1, sizeof(*fresh)), *held = NULL, *others = calloc(1, sizeof(*others));
 	int found = 0;
 
-	for (size_t i = 0; now && before && i < now->n; i++) {
-		size_t j;
-
-		for (j = 0; j < before->n; j++)
-			if (before->v[j].inode == now->v[i].inode && !strcmp(before->v[j].name, now->v[i].name))
-				break;
-		if (j < before->n)
-			continue;
-		/* connections that wait to be accepted carry the listener's name and are in nobody's table */
-		for (j = 0; j < now->n; j++)
-			if (!strcmp(now->v[j].name, now->v[i].name) && held(&now->v[j]))
-				break;
-		if (j < now->n)
+	for (size_t i = 0; now && fresh && i < now->n; i++)
+		if (!find(before, now->v[i].name, now->v[i].inode, 0))
+			add(fresh, now->v[i].name, now->v[i].inode);
+	if (fresh && fresh->n)
+		held = holders();
+	/* connections that wait to be accepted carry the listener's name and are in nobody's table */
+	for (size_t i = 0; held && others && i < now->n; i++)
+		if (now->v[i].name[0] != '/' || strncmp(now->v[i].name, "/dev/shm/", 9) ?
+		    find(held, "socket", now->v[i].inode, 0) : find(held, now->v[i].name, 0, 1))
+			add(others, now->v[i].name, 0);
+	for (size_t i = 0; held && others && i < fresh->n; i++) {
+		if (find(others, fresh->v[i].name, 0, 1))
 			continue;
 		if (out)
-			fprintf(out, "# left behind: %s\n", now->v[i].name);
+			fprintf(out, "# left behind: %s\n", fresh->v[i].name);
 		found++;
 	}
-	if (now)
-		free(now->v);
-	free(now);
+	drop(now);
+	drop(fresh);
+	drop(held);
+	drop(others);
 	return found;
 }
 

@@ -145,7 +145,7 @@ static void start(int r, int n, int page_fd, char **argv)
 	_exit(127);
 }
 
-static void collect(int n)
+static void collect(int n, int killed)
 {
 	for (;;) {
 		struct pollfd p[MAX_RANKS];
@@ -165,6 +165,8 @@ static void collect(int n)
 		for (int r = 0; r < n; r++) {	/* tell the living of a death; the status itself is read later */
 			siginfo_t si = { .si_pid = 0 };
 
+			if (r == killed)
+				continue;
 			if (!waitid(P_PID, (id_t)ranks[r].pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid &&
 			    (si.si_code != CLD_EXITED || si.si_status))
 				atomic_store(&t_page_->dead, 1);
@@ -196,7 +198,7 @@ int main(int argc, char **argv)
 	t_page_->size = (uint32_t)n;
 	for (int r = 0; r < n; r++)
 		start(r, n, fd, argv + optind);
-	collect(n);
+	collect(n, killed);
 	for (int r = 0; r < n; r++) {
 		struct rank *k = &ranks[r];
 		int status = 0, good;
