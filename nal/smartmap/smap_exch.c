@@ -157,6 +157,8 @@ static int get(int fd, struct msg *m, int *fds, int *n)
 
 	memset(m, 0, sizeof(*m));
 	r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
+	if (r == -ECONNRESET)	/* it closed with words of ours unread; what it said last is still in the queue */
+		r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
 	if (r == -EAGAIN)
 		return 0;
 	if (r <= 0)
@@ -250,6 +252,30 @@ static int up_wait(struct smap_exch *x, enum msg_type want, enum msg_type also, 
 	}
 }
 
+/* A message to rank 0. When it is gone, its last words say why. */
+static int up_put(struct smap_exch *x, const struct msg *m, const int *fds, int n)
+{
+	struct msg last;
+	int ret = put(x, x->up, m, fds, n);
+
+	if (!ret)
+		return 0;
+	if (ret == -ETOOMANYREFS) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "too many descriptors of this user are under way: raise RLIMIT_NOFILE "
+			     "(ulimit -n)");
+		return -ENOMEM;
+	}
+	do {
+		ret = get(x->up, &last, NULL, NULL);
+	} while (ret == 1 && last.type != M_ABORT);
+	if (ret == 1) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "%s", last.text);
+		return clean_code(last.code);
+	}
+	smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 ended during the start of the job");
+	return -ESRCH;
+}
+
 /* A connection to rank 0 that has sent its challenge; strangers' sockets are passed over. */
 static int up_connect(struct smap_exch *x, struct msg *m)
 {
@@ -331,10 +357,9 @@ static int up_meet(struct smap_exch *x, int *bits)
 	m.pid = getpid();
 	m.pid_ns = x->pid_ns;
 	m.mac = proof(x, 'r', nonce0, nonce, x->job->rank, (uint32_t)*bits);
-	if (put(x, x->up, &m, NULL, 0)) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 ended during the start of the job");
-		return -ESRCH;
-	}
+	ret = up_put(x, &m, NULL, 0);
+	if (ret)
+		return ret;
 	ret = up_wait(x, M_START, M_START, &m, NULL, NULL);
 	if (ret)
 		return ret;
@@ -364,11 +389,9 @@ static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 	m.pid_ns = x->pid_ns;
 	m.ctl_addr = own->ctl_addr;
 	m.nonce = own->nonce;
-	ret = put(x, x->up, &m, &memfd, 1);
-	if (ret) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "the memory file cannot be sent to local rank 0: %s", strerror(-ret));
-		return ret == -ETOOMANYREFS ? -ENOMEM : -ESRCH;
-	}
+	ret = up_put(x, &m, &memfd, 1);
+	if (ret)
+		return ret;
 	for (;;) {
 		int fds[FILES_AT_ONCE], n = FILES_AT_ONCE, i;
 
@@ -806,11 +829,9 @@ int smap_exch_ready(struct smap_exch *x, int result, uint32_t *flags)
 	if (!x->conn) {
 		msg_init(&m, M_READY);
 		m.flags = *flags;
-		if (put(x, x->up, &m, NULL, 0)) {
-			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 ended during the start of the job");
-			return -ESRCH;
-		}
-		ret = up_wait(x, M_GO, M_GO, &m, NULL, NULL);
+		ret = up_put(x, &m, NULL, 0);
+		if (!ret)
+			ret = up_wait(x, M_GO, M_GO, &m, NULL, NULL);
 		if (!ret)
 			*flags = m.flags;
 		return ret;
