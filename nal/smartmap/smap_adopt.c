@@ -61,7 +61,7 @@ static int ncand;
 static struct { uintptr_t lo, hi; const char *name; int ok; } seg[2 * SMAP_RANGES];
 static int nseg;
 static uint64_t pm[8192];
-static int collided, failed_errno;
+static int collided, failed_errno, want_heap;
 
 /* The interposed calls of smap_interpose.c are for programs; here the kernel is meant. */
 static void *raw_mmap(uintptr_t lo, size_t len, int prot, int flags, int fd, uint64_t off)
@@ -350,6 +350,25 @@ err_punch:
 	return ret;
 }
 
+/* In pieces, where a small window or an obstacle demands it; what does not fit stays private. */
+static void adopt_heap(int fd)
+{
+	uintptr_t at = smap.heap_lo, lo, hi;
+
+	while (smap_range_fit(at, smap.heap_hi, &lo, &hi)) {
+		struct cand c = { lo, hi, lo, SMAP_K_HEAP, 0 };
+		int ret = hi - lo >= HUGE ? adopt_one(fd, &c) : -EBUSY;
+
+		if (ret)
+			failed_errno = ret == -EBUSY ? failed_errno : -ret;
+		if (ret || lo > at)
+			collided |= 1 << SMAP_K_HEAP;
+		at = hi;
+	}
+	if (at < smap.heap_hi)
+		collided |= 1 << SMAP_K_HEAP;
+}
+
 static void adopt_cands(int fd)
 {
 	int i, ret;
@@ -364,6 +383,8 @@ static void adopt_cands(int fd)
 			raw_mmap(cand[i].lo - GUARD, GUARD, PROT_NONE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	}
+	if (want_heap)		/* last: it takes what is left */
+		adopt_heap(fd);
 }
 
 /* ---- taking it back ----------------------------------------------------------------------------------------- */
@@ -509,8 +530,12 @@ static int add_data(void *arg, const struct smap_map *m)
 	for (i = 0; i < nseg; i++) {
 		uintptr_t lo = m->lo > seg[i].lo ? m->lo : seg[i].lo, hi = m->hi < seg[i].hi ? m->hi : seg[i].hi;
 
-		if (seg[i].ok && lo < hi && ncand < 2 * SMAP_RANGES)
-			cand[ncand++] = (struct cand){ lo, hi, lo, SMAP_K_DATA, m->file };
+		while (seg[i].ok && lo < hi && ncand < 2 * SMAP_RANGES) {
+			uintptr_t line = (lo | smap.mask) + 1, end = hi < line ? hi : line;
+
+			cand[ncand++] = (struct cand){ lo, end, lo, SMAP_K_DATA, m->file };
+			lo = end;
+		}
 	}
 	return 0;
 }
@@ -569,18 +594,6 @@ static const char *find_stack(void)
 	return NULL;
 }
 
-static void find_heap(void)
-{
-	uintptr_t at = smap.heap_lo, lo, hi;
-
-	/* In pieces, where a small window or an obstacle demands it. */
-	while (ncand < 2 * SMAP_RANGES && smap_range_fit(at, smap.heap_hi, &lo, &hi)) {
-		if (hi - lo >= HUGE)
-			cand[ncand++] = (struct cand){ lo, hi, lo, SMAP_K_HEAP, 0 };
-		at = hi;
-	}
-}
-
 static const char *nothing_private(void)
 {
 	int n = smap_tasks();
@@ -635,7 +648,7 @@ void smap_adopt_all(uint32_t what)
 	int fd, i, ret, again = smap.nranges > 0;
 	uint32_t k;
 
-	ncand = collided = failed_errno = 0;
+	ncand = collided = failed_errno = want_heap = 0;
 	if (!again && !common && smap_forced_off(SMAP_OFF_FORK))
 		common = "a forked child would not be protected (forced off by SMARTMAP_FORCE_OFF)";
 	if (smap_forced_off(SMAP_OFF_FORK))
@@ -666,11 +679,11 @@ void smap_adopt_all(uint32_t what)
 		else if (part[i].kind == SMAP_K_DATA)
 			find_data();
 		else if (part[i].kind == SMAP_K_HEAP)
-			find_heap();
+			want_heap = 1;
 		else if ((why = find_stack()))
 			smap_why_set(part[i].feature, "%s", why);
 	}
-	if (ncand) {
+	if (ncand || want_heap) {
 		fd = smap_own_fd();
 		ret = fd < 0 ? fd : on_temp_stack(adopt_cands, fd);
 		if (ret)
@@ -686,10 +699,13 @@ void smap_adopt_all(uint32_t what)
 			if (smap.range[k].kind == part[i].kind)
 				smap.has[part[i].feature] = 1;
 	for (i = 0; i < 3; i++) {
-		if (collided & 1 << part[i].kind)
-			smap_why_set(part[i].feature, "%s: the low %d bits of some addresses are taken (by chance, ASLR): these "
-				     "parts stay private", part[i].name, smap.bits);
-		else if (!smap.has[part[i].feature] && !smap.why[part[i].feature][0])
+		int some = smap.has[part[i].feature];
+
+		if (collided & 1 << part[i].kind) {
+			smap_why_set(part[i].feature, "%s: the low %d bits of some addresses are taken (by chance, ASLR): %s "
+				     "private", part[i].name, smap.bits, some ? "these parts stay" : "it stays");
+			smap.has[part[i].feature] = some;
+		} else if (!smap.has[part[i].feature] && !smap.why[part[i].feature][0])
 			smap_why_set(part[i].feature, "%s: %s", part[i].name,
 				     failed_errno ? strerror(failed_errno) : "nothing found");
 	}
@@ -744,7 +760,7 @@ SMAP_EXPORT int smartmap_adopt(void *addr, size_t len)
 		return -ENOTSUP;
 	smap_lock();
 	ncand = 1;
-	collided = failed_errno = 0;
+	collided = failed_errno = want_heap = 0;
 	cand[0] = (struct cand){ (uintptr_t)addr, c.hi, (uintptr_t)addr, SMAP_K_USER, 0 };
 	ret = on_temp_stack(adopt_cands, fd);
 	if (!ret && collided)

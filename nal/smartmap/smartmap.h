@@ -177,7 +177,7 @@ int smartmap_pid(int peer);
  */
 void *smartmap_symmetric(int peer, const void *addr);
 
-/* One sentence: why is this off? Never NULL; "" when nothing is. */
+/* One sentence: why is this off, or (smartmap_has() is 1 then) in part? Never NULL; "" when nothing is. */
 enum smartmap_feature {
 	SMARTMAP_F_WINDOWS, SMARTMAP_F_DATA, SMARTMAP_F_STACK, SMARTMAP_F_HEAP, SMARTMAP_F_HUGE, SMARTMAP_F_CMA,
 	SMARTMAP_F_FORK, SMARTMAP_F_MEMBARRIER, SMARTMAP_F_MAX

@@ -166,9 +166,14 @@ static void r_all(void)
 	map = mmap(NULL, 100000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	data = !expect_off("data") && !all_off;
 	stack = !expect_off("stack") && !all_off;
-	T_CHECK(smartmap_has(SMARTMAP_F_DATA) == data && (*smartmap_why(SMARTMAP_F_DATA) == 0) == data);
-	T_CHECK(smartmap_has(SMARTMAP_F_STACK) == stack && (*smartmap_why(SMARTMAP_F_STACK) == 0) == stack);
-	T_CHECK(smartmap_adopted(data_big, BIG) == data && smartmap_adopted(on_stack, 1) == stack);
+	T_CHECK(smartmap_has(SMARTMAP_F_DATA) == data && smartmap_has(SMARTMAP_F_STACK) == stack);
+	T_CHECK(data || *smartmap_why(SMARTMAP_F_DATA));
+	T_CHECK(stack || *smartmap_why(SMARTMAP_F_STACK));
+	if (data && *smartmap_why(SMARTMAP_F_DATA))
+		data = 0;	/* by chance some of it has low bits that are taken: reached by the kernel's copy, then */
+	else
+		T_CHECK(smartmap_adopted(data_big, BIG) == data);
+	T_CHECK(smartmap_adopted(on_stack, 1) == stack);
 	T_CHECK(!smartmap_adopted(map, 1) && !smartmap_adopted(constant, 1));
 	add(&t, &data_small, sizeof(data_small), data);
 	add(&t, data_big, BIG, data);
