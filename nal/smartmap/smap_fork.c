@@ -292,8 +292,10 @@ static void on_sigsys(int sig, siginfo_t *si, void *ucp)
 	greg_t *g = uc->uc_mcontext.gregs;
 	long nr = g[REG_RAX], r;
 
-	if (si->si_code != SUD_SI_CODE || b != block)
-		return;			/* another thread's, by seccomp: its call fails as it was */
+	if (si->si_code != SUD_SI_CODE || b != block) {
+		g[REG_RAX] = -ENOSYS;	/* another thread's, by seccomp */
+		return;
+	}
 	b->sel = SUD_ALLOW;
 	if ((nr == SYS_clone && !(g[REG_RDI] & CLONE_VM)))
 		r = fork_clone(b, g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8]);

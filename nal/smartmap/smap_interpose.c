@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * smap_interpose.c - munmap, mremap, mmap(MAP_FIXED), mprotect and madvise on adopted memory
+ * smap_interpose.c - munmap, mremap, mmap(MAP_FIXED), mprotect, madvise and mlockall on adopted memory
  *
  * A program treats its memory as private; adopted memory is shared with its peers and with the own memory file. These
  * functions keep the program's view: what it unmaps leaves the windows first, what it drops reads zero, what it moves
@@ -246,6 +246,18 @@ void *smap_mremap(void *old, size_t from, size_t to, int flags, ...)
 	return mremap_move(old, from, to, flags, where);
 }
 
+/*
+ * mlockall() makes every mapping resident at once: holes of peers' files and of the arena, terabytes of them. What is
+ * resident gets locked, the rest when it is touched.
+ */
+int smap_mlockall(int flags)
+{
+	if (smap.nranges || smap.heap_hi || smap.base || flags & MCL_FUTURE)
+		flags |= MCL_ONFAULT;
+	return (int)syscall(SYS_mlockall, flags);
+}
+
+SMAP_OURS(mlockall, smap_mlockall);
 SMAP_OURS(munmap, smap_munmap);
 SMAP_OURS(mmap, smap_mmap);
 SMAP_OURS(mmap64, smap_mmap);		/* off_t has 64 bits on all machines that have windows */

@@ -23,6 +23,7 @@ int smap_forkpty(int *master, char *name, const struct termios *term, const stru
 int smap_munmap(void *a, size_t n);
 void *smap_mmap(void *a, size_t n, int prot, int flags, int fd, off_t off);
 int smap_mprotect(void *a, size_t n, int prot);
+int smap_mlockall(int flags);
 int smap_madvise(void *a, size_t n, int adv);
 void *smap_mremap(void *old, size_t from, size_t to, int flags, ...);
 

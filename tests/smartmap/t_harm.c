@@ -359,6 +359,30 @@ static void t_memory_never_adopted_is_left_alone(void)
 	CHECK(madvise(q, PAGE, 9999) == -1 && errno == EINVAL);
 }
 
+static long resident_kb(void)
+{
+	long kb = 0;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmRSS: %ld", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+static void t_mlockall_fills_no_holes(void)
+{
+	long before = resident_kb();
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		SKIP("locking memory is not allowed here");
+	CHECK(resident_kb() < before + (64 << 10));
+	CHECK_INT(munlockall(), 0);
+}
+
 static void *little(void *arg)
 {
 	volatile char room[10000];
@@ -397,7 +421,7 @@ int main(void)
 		T(t_mremap_moves_the_bytes), T(t_mremap_onto_adopted_memory), T(t_mprotect_takes_access_away),
 		T(t_a_child_has_the_protection), T(t_madvise_dontneed_reads_zero), T(t_madvise_on_a_mixture),
 		T(t_madvise_dofork_changes_nothing), T(t_munmap_waits_for_a_mover), T(t_dlclose_leaves_no_stale_data),
-		T(t_memory_never_adopted_is_left_alone), T(t_a_hundred_threads), { 0 }
+		T(t_memory_never_adopted_is_left_alone), T(t_mlockall_fills_no_holes), T(t_a_hundred_threads), { 0 }
 	};
 	const char *build = getenv("P3_BUILD");
 	char path[4096];
