@@ -40,3 +40,5 @@ tests_unit_core_iov_LDADD = tests/unit/libcore.a
 tests_unit_core_random_SOURCES = tests/unit/core_random.c tests/unit/core_ref.c tests/unit/core_ref.h tests/unit/core_env.h
 tests_unit_core_random_CPPFLAGS = $(core_cppflags)
 tests_unit_core_random_LDADD = tests/unit/libcore.a
+
+include $(top_srcdir)/tests/fault/core.mk
