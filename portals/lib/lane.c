@@ -83,7 +83,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	if (p3_unlikely(lines > to_end)) {
 		m = p3l_lane_line(ni, l, tx->tail);
 		m->flags = P3L_LF_SKIP;
-		m->pt = 0;
+		m->pt = 255;	/* no entry: who decides by it whether to lock the lane locks it */
 		m->len = 0;
 		publish(ni, l, tx, m, to_end, false);
 	}
@@ -160,7 +160,7 @@ again:
 	to_end = ni->lane_lines - (head & (ni->lane_lines - 1));
 	f = p3_load(&m->flags);
 	if (p3_unlikely(f & P3L_LF_SKIP)) {
-		p3l_lane_advance(ni, l, to_end);
+		p3_cas32(&l->head, head, head + to_end);	/* the owner may be here without the lock, too */
 		goto again;
 	}
 	h->rlength = p3_load(&m->len);
