@@ -37,6 +37,7 @@ include $(top_srcdir)/tests/api/local.mk
 include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/unit/core.mk
 include $(top_srcdir)/tests/fault/local.mk
+include $(top_srcdir)/tests/counts/local.mk
 include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk
 include $(top_srcdir)/tests/smartmap/heap.mk
