@@ -322,6 +322,70 @@ static void r_withdraw(void)
 	smartmap_fini();
 }
 
+static void *idle(void *arg)
+{
+	(void)arg;
+	pause();
+	return NULL;
+}
+
+/*
+ * Rank 0 maps, fills, adopts and unmaps one place over and over; the others look at it. Whoever is inside must never see
+ * the zeros of the hole that the unmapping leaves.
+ */
+static void r_under(void)
+{
+	char *const at = (char *)((uintptr_t)91 << 39 | (uintptr_t)300 << 30);
+	size_t len = 1 << 20, i;
+	_Atomic int *stop;
+	int n, seen = 0, r;
+	pthread_t th;
+
+	if (t_rank == 2)		/* a mover with threads takes the other path of smartmap_enter() */
+		T_CHECK(!pthread_create(&th, NULL, idle, NULL));
+	t_join();
+	stop = smartmap_shared(64);
+	if (!t_rank) {
+		for (n = 1; n <= 200; n++) {
+			char *p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+			T_CHECK(p == at);
+			memset(p, n % 100 + 1, len);
+			r = smartmap_adopt(p, len);
+			if (r == -ENOTSUP) {
+				*stop = 2;
+				break;
+			}
+			T_CHECK(!r && p[5] == n % 100 + 1);
+			usleep(300);
+			T_CHECK(!munmap(p, len));
+			T_CHECK(!smartmap_adopted(at, 1));
+		}
+		if (!*stop)
+			*stop = 1;
+	} else {
+		while (!*stop) {
+			volatile char *w;
+
+			if (!smartmap_enter(0, at, len))
+				continue;
+			w = smartmap_remote(0, at);
+			for (i = 0; i < len; i += 4096 * 7)
+				if (!w[i])
+					T_FAIL("the range went away under us, %zu", i);
+			smartmap_leave(0);
+			seen++;
+		}
+		if (*stop == 1 && !seen)
+			printf("# rank %d never got in\n", t_rank);
+	}
+	r = *stop;
+	t_sync();
+	smartmap_fini();
+	if (r == 2)
+		exit(77);
+}
+
 static void r_by_hand(void)
 {
 	char *p = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -353,13 +417,6 @@ static void r_by_hand(void)
 	T_CHECK(!wrong(smartmap_remote(!t_rank, smartmap_lookup(!t_rank, 16)), 1 << 20, (unsigned)!t_rank));
 	t_sync();
 	smartmap_fini();
-}
-
-static void *idle(void *arg)
-{
-	(void)arg;
-	pause();
-	return NULL;
 }
 
 static void r_threads(void)
@@ -442,6 +499,8 @@ int main(void)
 		{ "stack_overflow_still_faults", r_overflow, NULL, 2, NULL },
 		{ "withdraw_waits_for_movers", r_withdraw, NULL, 2, NULL },
 		{ "withdraw_waits_without_membarrier", r_withdraw, NULL, 2, p_membarrier },
+		{ "munmap_never_pulls_memory_from_under_a_mover", r_under, NULL, 3, NULL },
+		{ "munmap_under_a_mover_without_membarrier", r_under, NULL, 3, p_membarrier },
 		{ "adopt_by_hand", r_by_hand, NULL, 2, NULL },
 		{ "with_threads_nothing_is_adopted", r_threads, NULL, 2, NULL },
 		{ "holes_stay_holes", r_scattered, NULL, 2, NULL },
