@@ -233,7 +233,8 @@ static int wait_politely(int idle, int *made_progress)
         sched_yield();
         return MPI_SUCCESS;
     }
-    return poll_event(1, made_progress);
+    /* An event wakes us; the limit is for what else may happen (a hook that waits for something of its own). */
+    return poll_event(idle < MPIDI_PTL.spin + 250 ? 1 : 10, made_progress);
 }
 
 /*

@@ -55,10 +55,10 @@ int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, 
 /* A receive was posted that matches a message whose RTS had arrived before. */
 int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
-    MPI_Aint dt_true_lb;
-    MPIR_Datatype *dt_ptr;
+    MPI_Aint dt_true_lb ATTRIBUTE((unused));
+    MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
     intptr_t user_sz;
-    int dt_contig;
+    int dt_contig ATTRIBUTE((unused));
 
     if (rreq->ch.rts_addr == 0)
         return MPIDI_CH3_RecvRndv(vc, rreq);
@@ -132,8 +132,8 @@ static int start_get(MPIR_Request * rreq)
         .eq_handle = MPIDI_PTL.eq,
     };
     MPI_Aint dt_true_lb;
-    MPIR_Datatype *dt_ptr;
-    intptr_t user_sz;
+    MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
+    intptr_t user_sz ATTRIBUTE((unused));
     int dt_contig, rc;
 
     if (rreq->ch.left == 0)
