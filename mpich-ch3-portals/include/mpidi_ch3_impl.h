@@ -27,10 +27,23 @@
 
 #define MPIDI_PTL_AS_LENGTH     ((ptl_size_t) 1 << 47)  /* a user address space */
 #define MPIDI_PTL_EQ_SIZE       2048
-#define MPIDI_PTL_RING_SIZE     (64 * 1024)     /* bytes of one receive buffer for packets */
-#define MPIDI_PTL_RINGS         2
+/*
+ * Receive buffers for packets. Two small ones, first in the match list whenever they are empty, see nearly all traffic
+ * and stay in the cache. Behind them lie big ones that only a burst touches: a put to a polled portal that finds no
+ * buffer is dropped, so there is always room for all that the library may take out of the inboxes between two events
+ * that we fetch, which is at most MPIDI_PTL_BURST bytes from each peer of this node.
+ */
+#define MPIDI_PTL_SMALL_BUFS    2
+#define MPIDI_PTL_SMALL_SIZE    (64 * 1024)
+#define MPIDI_PTL_BIG_SIZE      (256 * 1024)
+#define MPIDI_PTL_BURST         (3 * MPIDI_PTL_BIG_SIZE)
 #define MPIDI_PTL_MAX_GETS      64      /* on their way at one time: each needs a descriptor and an event slot */
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
+
+typedef struct MPIDI_PTL_Buf {
+    char *start;
+    int length;
+} MPIDI_PTL_Buf_t;
 
 typedef struct MPIDI_PTL_State {
     ptl_handle_ni_t ni;
@@ -39,7 +52,9 @@ typedef struct MPIDI_PTL_State {
     int oversubscribed;
     int spin;                   /* empty polls before the core is given up */
     MPIDI_VC_t *sendq_head;     /* connections that have a send queue */
-    char *ring[MPIDI_PTL_RINGS];
+    MPIDI_PTL_Buf_t *bufs;
+    int n_bufs;
+    char *buf_memory;
     MPIDI_VC_t **id_hash;       /* connection by Portals id, see MPIDI_PTL_Find_vc */
     unsigned id_mask;
 } MPIDI_PTL_State_t;
@@ -91,7 +106,7 @@ int MPIDI_PTL_Flush(void);
 
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);
-int MPIDI_PTL_Post_ring(int i);
+int MPIDI_PTL_Post_buf(MPIDI_PTL_Buf_t * buf);
 
 /* ch3_rndv.c */
 int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,

@@ -216,9 +216,36 @@ static int init_memory(void)
     goto fn_exit;
 }
 
+static int init_bufs(void)
+{
+    int mpi_errno = MPI_SUCCESS, i;
+    int n_big = (MPIR_Process.local_size - 1) * (MPIDI_PTL_BURST / MPIDI_PTL_BIG_SIZE) + 1;
+    char *p;
+
+    MPIDI_PTL.n_bufs = MPIDI_PTL_SMALL_BUFS + n_big;
+    MPIDI_PTL.bufs = MPL_calloc(MPIDI_PTL.n_bufs, sizeof(*MPIDI_PTL.bufs), MPL_MEM_BUFFER);
+    /* A handler may read a whole MPIDI_CH3_Pkt_t where a shorter packet lies at the end of a buffer. */
+    MPIDI_PTL.buf_memory = p = MPL_malloc(MPIDI_PTL_SMALL_BUFS * MPIDI_PTL_SMALL_SIZE +
+                                          (size_t) n_big * MPIDI_PTL_BIG_SIZE + sizeof(MPIDI_CH3_Pkt_t),
+                                          MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.bufs || !p, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (i = 0; i < MPIDI_PTL.n_bufs; i++) {
+        MPIDI_PTL.bufs[i].start = p;
+        MPIDI_PTL.bufs[i].length = i < MPIDI_PTL_SMALL_BUFS ? MPIDI_PTL_SMALL_SIZE : MPIDI_PTL_BIG_SIZE;
+        p += MPIDI_PTL.bufs[i].length;
+        mpi_errno = MPIDI_PTL_Post_buf(&MPIDI_PTL.bufs[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_rank ATTRIBUTE((unused)))
 {
-    int mpi_errno = MPI_SUCCESS, rc, i;
+    int mpi_errno = MPI_SUCCESS, rc;
 
     mpi_errno = finish_pg(pg);
     MPIR_ERR_CHECK(mpi_errno);
@@ -239,13 +266,8 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
 
     rc = PtlPTPolled_np(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, 1);
     MPIDI_PTL_CHECK(rc, "PtlPTPolled_np");
-    for (i = 0; i < MPIDI_PTL_RINGS; i++) {
-        /* A handler may read a whole MPIDI_CH3_Pkt_t where a shorter packet lies at the end of the buffer. */
-        MPIDI_PTL.ring[i] = MPL_malloc(MPIDI_PTL_RING_SIZE + sizeof(MPIDI_CH3_Pkt_t), MPL_MEM_BUFFER);
-        MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.ring[i], mpi_errno, MPI_ERR_OTHER, "**nomem");
-        mpi_errno = MPIDI_PTL_Post_ring(i);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = init_bufs();
+    MPIR_ERR_CHECK(mpi_errno);
     /* Nobody sends before everybody can receive. */
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
@@ -264,7 +286,7 @@ int MPIDI_CH3_InitCompleted(void)
 /* All connections are closed. Peers may still be reading our memory until they have passed the barrier. */
 int MPIDI_CH3_Finalize(void)
 {
-    int mpi_errno = MPI_SUCCESS, i;
+    int mpi_errno = MPI_SUCCESS;
 
     mpi_errno = MPIDI_PTL_Flush();
     MPIR_ERR_CHECK(mpi_errno);
@@ -272,8 +294,8 @@ int MPIDI_CH3_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     PtlNIFini(MPIDI_PTL.ni);
     PtlFini();
-    for (i = 0; i < MPIDI_PTL_RINGS; i++)
-        MPL_free(MPIDI_PTL.ring[i]);
+    MPL_free(MPIDI_PTL.bufs);
+    MPL_free(MPIDI_PTL.buf_memory);
     MPL_free(MPIDI_PTL.id_hash);
 
   fn_exit:

@@ -2,8 +2,9 @@
 /*
  * The progress engine: events into packets, packets into CH3, and polite waiting.
  *
- * Packets arrive in MPIDI_PTL_RINGS buffers whose descriptors unlink themselves when full. Each event is handled
- * before the next is fetched, so a buffer is free again when its UNLINK event comes, and is hung behind the others.
+ * Packets arrive in buffers whose descriptors unlink themselves when full. Each event is handled before the next is
+ * fetched, so a buffer is free again when its UNLINK event comes, and is posted anew: a small one in front of all
+ * others, a big one behind them.
  */
 #include "mpidi_ch3_impl.h"
 #include <sched.h>
@@ -13,22 +14,23 @@ volatile unsigned int MPIDI_CH3I_progress_completion_count = 0;
 
 static MPIDI_CH3_PktHandler_Fcn *pkt_handler[MPIDI_CH3_PKT_END_ALL + 1];
 
-int MPIDI_PTL_Post_ring(int i)
+int MPIDI_PTL_Post_buf(MPIDI_PTL_Buf_t * buf)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_ins_pos_t pos = buf->length == MPIDI_PTL_SMALL_SIZE ? PTL_INS_BEFORE : PTL_INS_AFTER;
     ptl_handle_me_t me;
     ptl_md_t md = {
-        .start = MPIDI_PTL.ring[i],
-        .length = MPIDI_PTL_RING_SIZE,
+        .start = buf->start,
+        .length = buf->length,
         .threshold = PTL_MD_THRESH_INF,
         .max_size = PTL_INLINE_MAX_NP,
         .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE,
-        .user_ptr = MPIDI_PTL.ring[i],
+        .user_ptr = buf,
         .eq_handle = MPIDI_PTL.eq,
     };
 
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, pos, &me);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
     rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
     MPIDI_PTL_CHECK(rc, "PtlMDAttach");
@@ -167,7 +169,7 @@ static int handle_put(const ptl_event_t * ev)
 
 static int handle_event(const ptl_event_t * ev)
 {
-    int i;
+    MPIDI_PTL_Buf_t *buf = ev->md.user_ptr;
 
     switch (ev->type) {
         case PTL_EVENT_PUT_END:
@@ -175,9 +177,8 @@ static int handle_event(const ptl_event_t * ev)
         case PTL_EVENT_REPLY_END:
             return MPIDI_PTL_Get_done(ev);
         case PTL_EVENT_UNLINK:
-            for (i = 0; i < MPIDI_PTL_RINGS; i++)
-                if (ev->md.user_ptr == MPIDI_PTL.ring[i])
-                    return MPIDI_PTL_Post_ring(i);
+            if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL.n_bufs)
+                return MPIDI_PTL_Post_buf(buf);
             return MPI_SUCCESS;
         default:
             return MPI_SUCCESS;
