@@ -5,6 +5,7 @@
  * The core's sources include "p3_atomic.h" from their own folder; the module's build gives this file to the compiler
  * first (-include), and its guard, which is the same, leaves the other one out. The kernel's operations that return a
  * value are full barriers, hence at least as strong as the names ask for.
+ * Arguments are in double parentheses because some of the kernel's macros put none around theirs.
  */
 #ifndef P3_ATOMIC_H
 #define P3_ATOMIC_H
@@ -17,10 +18,10 @@
 #include <asm/barrier.h>
 
 #define p3_load(p)		READ_ONCE(*(p))
-#define p3_load_acq(p)		smp_load_acquire(p)
+#define p3_load_acq(p)		smp_load_acquire((p))
 #define p3_store(p, v)		WRITE_ONCE(*(p), v)
-#define p3_store_rel(p, v)	smp_store_release(p, v)
-#define p3_xchg(p, v)		xchg(p, v)
+#define p3_store_rel(p, v)	smp_store_release((p), v)
+#define p3_xchg(p, v)		xchg((p), v)
 #define p3_fence_acq()		smp_rmb()	/* load, then load: what p3l_eq_read() needs of it */
 #define p3_fence_rel()		smp_wmb()	/* store, then store: what p3l_eq_post() needs of it */
 #define p3_fence()		smp_mb()

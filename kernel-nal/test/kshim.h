@@ -18,11 +18,14 @@ typedef struct { s64 counter; } atomic64_t;
 
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
-#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_load_acquire(p)	({ __typeof__(*p) v_ = __atomic_load_n(p, __ATOMIC_ACQUIRE); v_; })	/* no parentheses: as there */
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
+/* words that the kernel takes away from whoever uses them as names */
+#define noinline		__attribute__((__noinline__))
+#define current			get_current()
 #define barrier()		__asm__ __volatile__("" ::: "memory")
 #define cpu_relax()		barrier()
 #define prefetchw(p)		__builtin_prefetch(p, 1)

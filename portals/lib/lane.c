@@ -204,7 +204,7 @@ void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
  * Taken from a consumer that died: if it had begun the operation of the message at the head (which is finished from its
  * record), the message has been consumed.
  */
-static __attribute__((noinline)) void inherit(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t dead)
+static __attribute__((__noinline__)) void inherit(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t dead)
 {
 	uint32_t lane = (uint32_t)(((char *)l - ((char *)ni + ni->lane_off)) / p3l_lane_stride(ni->lane_lines));
 	const void *data;
