@@ -89,7 +89,7 @@ apt_options()
 	local d=$DEPS/apt
 	mkdir -p "$d/lists/partial" "$d/cache/archives/partial" "$d/state"
 	APT=(-o "Dir::State=$d/state" -o "Dir::State::status=/var/lib/dpkg/status" -o "Dir::Cache=$d/cache"
-	     -o "Debug::NoLocking=1" -o "APT::Sandbox::User=$(id -un)" -o "Dir::Log=$d/state")
+	     -o "Debug::NoLocking=1" -o "APT::Sandbox::User=$(id -un)" -o "Dir::Log=$d/state" -o "Acquire::Languages=none")
 	if [ "$1" = system ]; then
 		APT+=(-o "Dir::State::lists=/var/lib/apt/lists")
 	else
@@ -239,13 +239,13 @@ provide_packages()
 	fi
 	if [ $how = install ]; then
 		step "apt-get update" apt-update $sudo apt-get update || note "(going on with the package lists there are)"
-		step "apt-get install ${missing[*]}" apt-install $sudo env DEBIAN_FRONTEND=noninteractive \
+		step "apt-get install" apt-install $sudo env DEBIAN_FRONTEND=noninteractive \
 			apt-get install -y --no-install-recommends "${missing[@]}" && return 0
 		note "apt-get install failed; trying to unpack under $(short "$DEPS") instead"
 	fi
-	if ! step "download and unpack ${missing[*]}" deps-unpack fetch_tree "${missing[@]}"; then
+	if ! step "download and unpack ${#missing[@]} packages and what they need" deps-unpack fetch_tree "${missing[@]}"; then
 		[ ${#needed[@]} -eq 0 ] && return 0
-		step "download and unpack ${needed[*]}" deps-unpack fetch_tree "${needed[@]}" || return 1
+		step "download and unpack ${#needed[@]} packages and what they need" deps-unpack fetch_tree "${needed[@]}" || return 1
 	fi
 	hash -r
 	use_tree
