@@ -24,6 +24,7 @@ package_table()
 	need perl             cmd:prove        works for autoconf and MPICH's scripts; runs the tests
 	need xz-utils         cmd:xz           unpacks MPICH's source
 	need patch            cmd:patch        prepares MPICH's source
+	need python3          cmd:python3      MPICH's configure asks for it
 	need libmimalloc-dev  hdr:mimalloc.h   heap that other ranks can reach (libsmartmap-malloc)
 	nice libcmocka-dev    hdr:cmocka.h     unit tests
 	nice valgrind         cmd:valgrind     tests that count instructions and check memory

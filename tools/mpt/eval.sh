@@ -87,7 +87,7 @@ busy()
 	sleep 1
 	b=$(head -n 1 /proc/stat)
 	printf '%s\n%s\n' "$a" "$b" | awk '{ idle = $5 + $6; all = 0; for (i = 2; i <= 9; i++) all += $i
-		if (NR == 1) { i0 = idle; a0 = all } else printf "%d", all > a0 ? 100 - 100 * (idle - i0) / (all - a0) : 0 }'
+		if (NR == 1) { i0 = idle; a0 = all } else printf "%d", (all > a0) ? 100 - 100 * (idle - i0) / (all - a0) : 0 }'
 }
 
 machine()
