@@ -238,13 +238,12 @@ static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
 	return false;
 }
 
-/* What died between "free" and the free list. Under own_lock nobody takes from the pool; others only push. */
-static void to_the_pool(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_op *op)
+/* What died between "free" and the free list. [own_lock: nobody takes from the pool; lock: nobody else frees these] */
+static void to_the_pool(struct p3l_ni *ni, const struct p3l_op *op)
 {
 	struct p3l_md *md = p3l_md(ni, op->md);
 	struct p3l_me *me = op->me && op->me <= ni->max_me ? p3l_me(ni, op->me - 1) : NULL;
 
-	p3l_own_lock(env, ni);
 	if (!p3_load_acq(&md->flags) && (md->gen == op->md_gen || md->gen == op->md_gen + 1) &&
 	    !on_free_list(ni, true, op->md)) {
 		p3_store_rel(&md->gen, op->md_gen + 1);
@@ -255,7 +254,6 @@ static void to_the_pool(const struct p3l_env *env, struct p3l_ni *ni, const stru
 		p3_store_rel(&me->gen, op->me_gen + 1);
 		p3l_me_push(ni, op->me - 1);
 	}
-	p3l_own_unlock(env, ni);
 }
 
 /* Finish the operation of a dead mover. false: not now. */
@@ -264,7 +262,7 @@ static bool finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *
 	uint32_t state = p3_load_acq(&op->state);
 	struct p3l_md *md = p3l_md(ni, op->md);
 	struct p3l_slot ev;
-	bool counted, last;
+	bool counted = true, last;
 	int eq;
 
 	p3l_lock(env, ni, op->pt);		/* if the dead one held it, this repairs */
@@ -287,6 +285,7 @@ static bool finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *
 		}
 		p3_store_rel(&op->state, P3L_OP_LEAVE);
 	}
+	p3l_own_lock(env, ni);
 	p3l_lock(env, ni, op->pt);
 	if (md->gen == op->md_gen && (md->flags & P3L_MD_USED)) {
 		counted = recount(env, ni, op->md);
@@ -296,14 +295,12 @@ static bool finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *
 			p3l_op_event(op, true, PTL_NI_OK, &ev);
 			p3l_md_go_locked(env, ni, op->md, &ev);
 		}
-		if (!counted) {
-			p3l_unlock(ni, op->pt);
-			return false;
-		}
 	}
+	if (counted)
+		to_the_pool(ni, op);
 	p3l_unlock(ni, op->pt);
-	to_the_pool(env, ni, op);
-	return true;
+	p3l_own_unlock(env, ni);
+	return counted;
 }
 
 /* Is the ticket in the record of an operation that will be posted under it? */

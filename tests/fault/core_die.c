@@ -501,6 +501,11 @@ static int kills(int n)
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		c_dead[1] = true;
+		/* its slot gets a new process: whatever the old one held must be free before that */
+		for (uint32_t i = 0; i < P3L_MAX_PT + P3L_PT_STRIPES; i++) {
+			p3l_lock(&owner, ni, i);
+			p3l_unlock(ni, i);
+		}
 		for (int i = 0; i < 5; i++) {
 			p3l_reap(&owner, ni);
 			drain(&owner, 1);

@@ -42,3 +42,4 @@ tests_unit_core_random_CPPFLAGS = $(core_cppflags)
 tests_unit_core_random_LDADD = tests/unit/libcore.a
 
 include $(top_srcdir)/tests/fault/core.mk
+include $(top_srcdir)/tests/model/local.mk
