@@ -14,7 +14,7 @@ shmem_portals_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 bin_SCRIPTS += shmem-portals/oshcc shmem-portals/oshrun
 pkgconfig_DATA += shmem-portals/sma.pc
 dist_man_MANS += shmem-portals/man/oshcc.1 shmem-portals/man/oshrun.1 shmem-portals/man/shmem.7
-EXTRA_DIST += shmem-portals/tools/oshcc.in shmem-portals/tools/oshrun.in shmem-portals/sma.pc.in
+EXTRA_DIST += shmem-portals/README.md shmem-portals/tools/oshcc.in shmem-portals/tools/oshrun.in shmem-portals/sma.pc.in
 CLEANFILES += shmem-portals/oshcc shmem-portals/oshrun shmem-portals/sma.pc
 shmem_fill = $(AM_V_GEN)$(MKDIR_P) shmem-portals && sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \
 	-e 's|@bindir[@]|$(bindir)|' -e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' \
