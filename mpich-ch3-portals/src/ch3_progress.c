@@ -238,6 +238,17 @@ static int wait_politely(int idle, int *made_progress)
     return poll_event(idle < MPIDI_PTL.spin + 250 ? 1 : 10, made_progress);
 }
 
+/* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
+static int empty_tests;
+
+static void yield_between_tests(void)
+{
+    if (MPIDI_PTL.oversubscribed && ++empty_tests >= MPIDI_PTL.spin) {
+        empty_tests = 0;
+        sched_yield();
+    }
+}
+
 /*
  * Blocking: until a request has completed or a hook has made progress. Otherwise: what is there now, within reason.
  */
@@ -263,13 +274,16 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
             break;
         }
         if (made_progress) {
+            empty_tests = 0;
             idle = 0;
             if (!is_blocking && ++rounds == 32)
                 break;
             continue;
         }
-        if (!is_blocking)
+        if (!is_blocking) {
+            yield_between_tests();
             break;
+        }
         mpi_errno = wait_politely(++idle, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
     } while (!is_blocking || state->ch.completion_count == MPIDI_CH3I_progress_completion_count);
