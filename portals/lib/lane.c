@@ -6,6 +6,8 @@
  */
 #include "p3l.h"
 
+#define AHEAD 6		/* lines fetched for writing before they are due: the owner does not look at them yet */
+
 /* Bits set among the lowest five. __builtin_popcount would call libgcc, here and in the kernel, which has none. */
 static unsigned words(unsigned f)
 {
@@ -117,6 +119,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 		p3l_copy(w, data, h->rlength);
 	}
 	old = publish(ni, l, tx, m, lines, ask);
+	p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
 	if (p3_unlikely(!tx->used)) {
 		p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
 		tx->used = true;
