@@ -23,36 +23,61 @@
 
 #include "p3l.h"
 
-struct p3a_ni;
+struct nal_ops;
+
+/* The other processes of the job on this node, as seen by an NI. Private to this process. */
+struct nal_peer {
+	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
+	struct p3l_lane_tx tx;
+	bool polls;			/* guess: it sits in polling calls */
+	bool dead;
+	uint32_t lock;			/* threads of ours that send to it */
+};
+
+struct nal_ni {
+	struct p3l_ni *l;		/* own region */
+	struct p3l_env env;
+	const struct nal_ops *nal;
+	uint32_t index;			/* in the table */
+	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
+	ptl_interface_t iface;
+	ptl_ni_limits_t limits;
+	uint32_t uid, jid;
+	struct nal_peer *peer;		/* [n_peers] */
+	uint32_t n_peers;
+	uint32_t spin, yield;		/* knobs */
+	ptl_eq_handler_t *handler;	/* [max_eq] */
+	void *nal_priv;
+};
 
 struct nal_ops {
 	const char *name;
 
 	/* Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged. */
-	int (*start)(struct p3a_ni *ni, const struct p3l_setup *s);
+	int (*start)(struct nal_ni *ni, const struct p3l_setup *s);
 	/* Leave. Waits until no peer is inside our region any more. */
-	void (*stop)(struct p3a_ni *ni);
+	void (*stop)(struct nal_ni *ni);
 
 	/* Local process number of @id, or -1. */
-	int (*find)(struct p3a_ni *ni, ptl_process_id_t id);
-	ptl_process_id_t (*id)(struct p3a_ni *ni, uint32_t slot);
-	int (*dist)(struct p3a_ni *ni, uint32_t slot, unsigned long *distance);
+	int (*find)(struct nal_ni *ni, ptl_process_id_t id);
+	ptl_process_id_t (*id)(struct nal_ni *ni, uint32_t slot);
+	int (*dist)(struct nal_ni *ni, uint32_t slot, unsigned long *distance);
 
 	/* @h is complete but for rlength, md and md_gen; @s has md, loff, len. */
-	int (*put)(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
+	int (*put)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
 	/* @r has md, off and mlength (bytes wanted). */
-	int (*get)(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
+	int (*get)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
 
 	/* May the bytes be touched by peers directly? P3L_MD_DIRECT or 0; asked when an MD is made. */
 	uint32_t (*direct)(const void *start, uint64_t len);
 
 	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. @sink: NULL, or where an event
 	 * of that queue may be handed over directly. */
-	void (*progress)(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink);
+	void (*progress)(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);
 	/* Announce that we look continuously (between progress calls, inside one waiting call), or no longer. */
-	void (*attend)(struct p3a_ni *ni, bool on);
+	void (*attend)(struct nal_ni *ni, bool on);
 	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */
-	void (*wait)(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
+	void (*wait)(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
 };
 
 extern const struct nal_ops nal_smartmap;

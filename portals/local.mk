@@ -16,7 +16,7 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c
 	portals/lib/reap.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
 	portals/api/move.c portals/api/misc.c
-nal_sources = nal/nal.h nal/smartmap/nal_smartmap.c
+nal_sources = nal/nal.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
 portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \

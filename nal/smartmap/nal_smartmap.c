@@ -28,7 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "p3a.h"
+#include "nal.h"
+#include "nal_together.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
 #include "p3_rt.h"
@@ -59,6 +60,7 @@ struct priv {
 	struct hand *hands;
 	uint32_t hands_lock;
 	bool cma;
+	bool together;			/* long copies are shared with a polling peer: not with fewer cores than ranks */
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending;
 	uint32_t looks;			/* for the next look at who has died */
@@ -66,16 +68,16 @@ struct priv {
 	struct { uint32_t slot, idle; } hot[HOT_MAX];
 };
 
-static struct priv *priv_of(struct p3a_ni *ni)
+static struct priv *priv_of(struct nal_ni *ni)
 {
 	return ni->nal_priv;
 }
 
 /* ---- peers ---- */
 
-static struct p3a_peer *peer_lookup(struct p3a_ni *ni, uint32_t slot)
+static struct nal_peer *peer_lookup(struct nal_ni *ni, uint32_t slot)
 {
-	struct p3a_peer *p = &ni->peer[slot];
+	struct nal_peer *p = &ni->peer[slot];
 	uint64_t mask = smartmap_view_.mask;
 	uintptr_t addr;
 	struct p3l_ni *l;
@@ -101,9 +103,9 @@ static struct p3a_peer *peer_lookup(struct p3a_ni *ni, uint32_t slot)
 	return p;
 }
 
-static inline struct p3a_peer *peer_of(struct p3a_ni *ni, uint32_t slot)
+static inline struct nal_peer *peer_of(struct nal_ni *ni, uint32_t slot)
 {
-	struct p3a_peer *p;
+	struct nal_peer *p;
 
 	if (p3_unlikely(slot >= ni->n_peers))
 		return NULL;
@@ -113,7 +115,7 @@ static inline struct p3a_peer *peer_of(struct p3a_ni *ni, uint32_t slot)
 	return peer_lookup(ni, slot);
 }
 
-static int nal_find(struct p3a_ni *ni, ptl_process_id_t id)
+static int nal_find(struct nal_ni *ni, ptl_process_id_t id)
 {
 	const uint32_t *pids = priv_of(ni)->pids;
 	uint32_t guess = id.pid - P3_RT_PID0;
@@ -128,14 +130,14 @@ static int nal_find(struct p3a_ni *ni, ptl_process_id_t id)
 	return -1;
 }
 
-static ptl_process_id_t nal_id(struct p3a_ni *ni, uint32_t slot)
+static ptl_process_id_t nal_id(struct nal_ni *ni, uint32_t slot)
 {
 	uint32_t pid = p3_likely(slot < ni->n_peers) ? priv_of(ni)->pids[slot] : PTL_PID_ANY;
 
 	return (ptl_process_id_t){ ni->l->nid, pid };
 }
 
-static int nal_dist(struct p3a_ni *ni, uint32_t slot, unsigned long *d)
+static int nal_dist(struct nal_ni *ni, uint32_t slot, unsigned long *d)
 {
 	*d = slot == ni->l->slot ? 0 : 1;
 	return PTL_OK;
@@ -167,7 +169,7 @@ static __attribute__((noinline)) void wake_slow(struct p3l_ni *l)
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static inline void wake(struct p3a_ni *ni, struct p3l_ni *l)
+static inline void wake(struct nal_ni *ni, struct p3l_ni *l)
 {
 	if (p3_unlikely(priv_of(ni)->fences))
 		p3_fence();
@@ -178,7 +180,7 @@ static inline void wake(struct p3a_ni *ni, struct p3l_ni *l)
 /* ---- moving bytes ---- */
 
 /* Copy @n bytes between own memory and the peer's: 0 or -errno. */
-static int copy_piece(struct p3a_ni *ni, uint32_t slot, bool put, uint64_t theirs, uint64_t ours, uint64_t n, bool direct)
+static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t theirs, uint64_t ours, uint64_t n, bool direct)
 {
 	void *own = (void *)(uintptr_t)ours, *far = (void *)(uintptr_t)theirs;
 	bool held = false;
@@ -199,7 +201,10 @@ static int copy_piece(struct p3a_ni *ni, uint32_t slot, bool put, uint64_t their
 			rc = -EAGAIN;
 	}
 	if (p3_likely(!rc)) {
-		if (put)
+		if (p3_unlikely(n >= TOGETHER_MIN) && priv_of(ni)->together && slot != ni->l->slot &&
+		    smartmap_adopted(own, n))
+			nal_together_copy(ni, slot, ni->peer[slot].l, put, theirs, ours, far, n);
+		else if (put)
 			memmove(far, own, n);
 		else
 			memmove(own, far, n);
@@ -216,7 +221,7 @@ struct region {
 };
 
 /* @n bytes between region @t of the peer's NI @l and region @o of ours. */
-static int move(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
+static int move(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
 		const struct region *o, uint64_t n, bool direct)
 {
 	struct p3l_walk wt, wo;
@@ -251,21 +256,21 @@ static uint32_t fail_of(int rc)
 
 /* ---- handing a copy to the owner ---- */
 
-static void lock_word(struct p3a_ni *ni, uint32_t *w)
+static void lock_word(struct nal_ni *ni, uint32_t *w)
 {
 	if (!ni->env.single)
 		for (unsigned n = 0; !p3_cas32(w, 0, 1);)
 			relax(++n);
 }
 
-static void unlock_word(struct p3a_ni *ni, uint32_t *w)
+static void unlock_word(struct nal_ni *ni, uint32_t *w)
 {
 	if (!ni->env.single)
 		p3_store_rel(w, 0);
 }
 
 /* The target's memory is out of our reach: leave the op to its owner. false: no memory for the bounce buffer. */
-static bool hand_over(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct region *own,
+static bool hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct region *own,
 		      const struct p3l_reply *reply)
 {
 	struct hand *h = malloc(sizeof(*h));
@@ -303,7 +308,7 @@ static bool hand_over(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct
 }
 
 /* Our handed operations that the owner has finished. */
-static __attribute__((noinline)) void collect_hands(struct p3a_ni *ni)
+static __attribute__((noinline)) void collect_hands(struct nal_ni *ni)
 {
 	struct hand **pp, *h;
 
@@ -335,14 +340,15 @@ static __attribute__((noinline)) void collect_hands(struct p3a_ni *ni)
 	unlock_word(ni, &priv_of(ni)->hands_lock);
 }
 
-/* Copies that others have handed to us. */
-static __attribute__((noinline)) void serve_handed(struct p3a_ni *ni)
+/* Copies that others have handed to us, or would like us to take part in. */
+static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 {
 	priv_of(ni)->handed_seen = p3_load_acq(&ni->l->handed);
-	for (uint32_t s = 0; s < ni->n_peers; s++)
+	for (uint32_t s = 0; s < ni->n_peers; s++) {
+		nal_together_help(ni, s);
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(ni->l, s)->op[k];
-			struct p3a_peer *p;
+			struct nal_peer *p;
 			struct region t, b;
 			int rc;
 
@@ -360,12 +366,13 @@ static __attribute__((noinline)) void serve_handed(struct p3a_ni *ni)
 			if (p)
 				wake(ni, p->l);
 		}
+	}
 }
 
 /* ---- inbox ---- */
 
 /* Finish a lane message on NI @l, whose owner is process @slot. */
-static void deliver(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const void *data,
+static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const void *data,
 		    struct p3l_ni *src)
 {
 	struct region t = { op->start, op->iov, op->iov_n, op->moff };
@@ -391,7 +398,7 @@ static void deliver(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
  * Take messages from lane @from of NI @l [lane lock held]. As its owner: all of them, but of polled entries no more
  * than a batch. As the initiator: until the first for a polled entry.
  */
-static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+static void drain_locked(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
 			 struct p3l_sink *sink)
 {
 	bool owner = slot == ni->l->slot;
@@ -428,7 +435,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		h.uid = ni->uid;
 		h.jid = ni->jid;
 		if (h.ack) {
-			struct p3a_peer *p = peer_of(ni, from);
+			struct nal_peer *p = peer_of(ni, from);
 
 			src = p ? p->l : NULL;
 		}
@@ -466,7 +473,7 @@ static void drain_locked(struct p3a_ni *ni, uint32_t slot, struct p3l_ni *l, str
 }
 
 /* Lanes of ours with something at the head. */
-static inline bool any_lane(struct p3a_ni *ni)
+static inline bool any_lane(struct nal_ni *ni)
 {
 	const struct p3l_ni *l = ni->l;
 
@@ -484,7 +491,7 @@ static inline bool any_lane(struct p3a_ni *ni)
  * Take what is in our lanes. No lock is needed for a message of a polled entry at the head while we have one thread: an
  * initiator that empties its own lane stops there.
  */
-static void drain_own(struct p3a_ni *ni, struct p3l_sink *sink)
+static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 {
 	struct p3l_ni *l = ni->l;
 
@@ -509,7 +516,7 @@ static void drain_own(struct p3a_ni *ni, struct p3l_sink *sink)
 		}
 }
 
-static inline void look_elsewhere(struct p3a_ni *ni)
+static inline void look_elsewhere(struct nal_ni *ni)
 {
 	struct priv *pv = priv_of(ni);
 
@@ -520,7 +527,7 @@ static inline void look_elsewhere(struct p3a_ni *ni)
 }
 
 /* Initiators that would rather use the inbox: mark their lanes from now on, while there is room. */
-static __attribute__((noinline)) void take_knocks(struct p3a_ni *ni)
+static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 {
 	struct priv *pv = priv_of(ni);
 	struct p3l_ni *l = ni->l;
@@ -553,7 +560,7 @@ static inline bool knocked(const struct p3l_ni *l)
 }
 
 /* Mark the hot lanes; true: one of them has a message. Leaving (AWAY), idle ones are dropped from the set. */
-static inline bool mark_hot(struct p3a_ni *ni, uint32_t state)
+static inline bool mark_hot(struct nal_ni *ni, uint32_t state)
 {
 	struct priv *pv = priv_of(ni);
 	bool news = false;
@@ -573,13 +580,13 @@ static inline bool mark_hot(struct p3a_ni *ni, uint32_t state)
  * Leave a polling call: AWAY on every hot lane. A message found instead is taken first. A lane that stays full is being
  * emptied by its initiator, or its head is for a polled entry: neither needs us now.
  */
-static inline void leave(struct p3a_ni *ni)
+static inline void leave(struct nal_ni *ni)
 {
 	for (int tries = 0; p3_unlikely(mark_hot(ni, P3L_W_AWAY)) && tries < 4; tries++)
 		drain_own(ni, NULL);
 }
 
-static void nal_progress(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink)
+static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 {
 	struct priv *pv = priv_of(ni);
 
@@ -596,7 +603,7 @@ static void nal_progress(struct p3a_ni *ni, uint32_t eq, struct p3l_sink *sink)
 		leave(ni);
 }
 
-static void nal_attend(struct p3a_ni *ni, bool on)
+static void nal_attend(struct nal_ni *ni, bool on)
 {
 	struct priv *pv = priv_of(ni);
 
@@ -607,7 +614,7 @@ static void nal_attend(struct p3a_ni *ni, bool on)
 	}
 }
 
-static void nal_wait(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
+static void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 {
 	struct p3l_ni *l = ni->l;
 	struct timespec ts;
@@ -630,7 +637,7 @@ static void nal_wait(struct p3a_ni *ni, int64_t ns, bool (*ready)(void *), void 
 /* ---- put and get ---- */
 
 /* Our messages in the target's lane go first. False: one for a polled entry is in the way. */
-static bool flush_lane(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p)
+static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 {
 	struct p3l_lane_hdr *lane;
 	bool empty;
@@ -648,7 +655,7 @@ static bool flush_lane(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p)
 }
 
 /* Bytes of a send in one piece: in place, or gathered into @buf. */
-static const void *gather(struct p3a_ni *ni, const struct p3l_send *s, char *buf)
+static const void *gather(struct nal_ni *ni, const struct p3l_send *s, char *buf)
 {
 	struct region o = { s->start, s->iov, s->iov_n, s->loff };
 	struct region b = { (uintptr_t)buf, 0, 0, 0 };
@@ -659,7 +666,7 @@ static const void *gather(struct p3a_ni *ni, const struct p3l_send *s, char *buf
 	return buf;
 }
 
-static uint64_t length_of(const struct p3a_ni *ni, const struct p3l_send *s)
+static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
 {
 	if (s->len != P3L_WHOLE)
 		return s->len;
@@ -670,7 +677,7 @@ static uint64_t length_of(const struct p3a_ni *ni, const struct p3l_send *s)
  * We have left a message and the owner was not inside a polling call. If it was there before (AWAY) it may be back at
  * once: its mark behind our message says that it has taken it. Otherwise we do its work.
  */
-static __attribute__((noinline)) void not_polling(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, uint32_t was)
+static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t was)
 {
 	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
 	struct p3l_line *next = p3l_lane_line(p->l, lane, p->tx.tail);
@@ -686,7 +693,7 @@ static __attribute__((noinline)) void not_polling(struct p3a_ni *ni, uint32_t sl
 	p->polls = false;
 }
 
-static int put_inbox(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struct p3l_hdr *h, struct p3l_send *s,
+static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s,
 		     bool polled)
 {
 	char buf[P3L_LANE_MAX];
@@ -704,7 +711,7 @@ static int put_inbox(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struc
 	return PTL_OK;
 }
 
-static int put_direct(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, struct p3l_hdr *h, struct p3l_send *s)
+static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct p3l_ni *l = p->l;
 	struct p3l_op *op;
@@ -743,7 +750,7 @@ static int put_direct(struct p3a_ni *ni, uint32_t slot, struct p3a_peer *p, stru
 }
 
 /* Nobody there: the send completes with a failure (SPEC-NOTES: unreachable target). */
-static int put_nowhere(struct p3a_ni *ni, struct p3l_send *s)
+static int put_nowhere(struct nal_ni *ni, struct p3l_send *s)
 {
 	int rc = p3l_send_begin(&ni->env, ni->l, s);
 
@@ -753,7 +760,7 @@ static int put_nowhere(struct p3a_ni *ni, struct p3l_send *s)
 }
 
 /* After a direct put: would the inbox have done? The owner's marks say so; without any we knock, once. */
-static inline void look_at_owner(struct p3a_ni *ni, struct p3a_peer *p)
+static inline void look_at_owner(struct nal_ni *ni, struct nal_peer *p)
 {
 	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
 	uint32_t w = p3_load(&p3l_lane_line(p->l, lane, p->tx.tail)->word), me = ni->l->slot;
@@ -764,9 +771,9 @@ static inline void look_at_owner(struct p3a_ni *ni, struct p3a_peer *p)
 		p3_fetch_or(&p->l->knock[me >> 6], (uint64_t)1 << (me & 63));
 }
 
-static int nal_put(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
+static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
-	struct p3a_peer *p = peer_of(ni, slot);
+	struct nal_peer *p = peer_of(ni, slot);
 	bool polled;
 	int rc;
 
@@ -796,9 +803,9 @@ out:
 	return rc;
 }
 
-static int nal_get(struct p3a_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
+static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
 {
-	struct p3a_peer *p = peer_of(ni, slot);
+	struct nal_peer *p = peer_of(ni, slot);
 	struct p3l_md *md;
 	struct p3l_ni *l;
 	struct p3l_op *op;
@@ -856,7 +863,7 @@ out:
 
 /* ---- start and stop ---- */
 
-static int nal_start(struct p3a_ni *ni, const struct p3l_setup *setup)
+static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 {
 	const struct p3_knobs *k = p3_knobs_get(NULL);
 	const struct p3_rt_job *job = p3_rt_get(NULL);
@@ -884,6 +891,7 @@ static int nal_start(struct p3a_ni *ni, const struct p3l_setup *setup)
 	ni->env.alive = alive;
 	ni->env.relax = relax;
 	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
+	pv->together = !p3_rt_oversubscribed();
 	pv->fences = job->local_size > 1 && !smartmap_membarrier_ok();
 	pv->pids = smartmap_shared(job->local_size * sizeof(uint32_t));
 	ni->peer = calloc(ni->n_peers, sizeof(*ni->peer));
@@ -906,7 +914,7 @@ static int nal_start(struct p3a_ni *ni, const struct p3l_setup *setup)
 	return PTL_OK;
 }
 
-static void nal_stop(struct p3a_ni *ni)
+static void nal_stop(struct nal_ni *ni)
 {
 	p3_store_rel(&ni->l->up, 0);
 	smartmap_barrier();		/* nobody touches our state behind this */

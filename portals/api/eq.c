@@ -12,7 +12,7 @@
 
 P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	int rc;
 
@@ -36,7 +36,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 
 P3A_API int PtlEQFree(ptl_handle_eq_t h)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
@@ -46,7 +46,7 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 }
 
 /* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
-static inline void expand(struct p3a_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
+static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
 {
 	const struct p3l_md *md = p3l_md(ni->l, s->md);
 
@@ -74,7 +74,7 @@ static inline void expand(struct p3a_ni *ni, const struct p3l_slot *s, ptl_event
 }
 
 /* PTL_OK or PTL_EQ_DROPPED with an event, PTL_EQ_EMPTY without. */
-static inline int fetch(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
+static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
 	struct p3l_slot s;
 	int rc = p3l_eq_read(&ni->env, ni->l, eq, &s, take);
@@ -88,7 +88,7 @@ static inline int fetch(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 }
 
 /* Look at what has arrived: an event of @eq comes back at once, without a stop in the queue. */
-static inline int progress(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
+static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
 	struct p3l_sink sink = { .eq = (int)eq, .got = false };
 
@@ -104,7 +104,7 @@ static inline int progress(struct p3a_ni *ni, uint32_t eq, ptl_event_t *ev, bool
 
 static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	uint32_t eq = h & 0xffff;
 
 	if (!ev)
@@ -129,7 +129,7 @@ P3A_API int PtlEQPeek(ptl_handle_eq_t h, ptl_event_t *ev)
 }
 
 struct poll_set {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	const ptl_handle_eq_t *eqs;
 	int n;
 };
@@ -183,7 +183,7 @@ static inline int step(struct poll_set *p, unsigned first, ptl_event_t *ev, int 
 static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 {
 	static unsigned turn;
-	struct p3a_ni *ni = p->ni;
+	struct nal_ni *ni = p->ni;
 	unsigned first = p->n > 1 ? turn++ : 0;
 	int64_t end = -1;
 	unsigned polls = 0;

@@ -7,7 +7,7 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 	       "the core copies the caller's vector as it stands");
 
 /* Fill the core's arguments from the user's. PTL_OK or a code. */
-static int prepare(struct p3a_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
+static int prepare(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
 {
 	*a = (struct p3l_md_args){ .md = md };
 	if (!p3a_eq_pack(ni, md->eq_handle, &a->eq))
@@ -31,7 +31,7 @@ static int prepare(struct p3a_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
 P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_handle_md_t *out)
 {
 	struct p3l_md_args a;
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	int rc;
 
@@ -50,7 +50,7 @@ P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_ha
 P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_handle_md_t *out)
 {
 	struct p3l_md_args a;
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	int rc;
 
@@ -70,7 +70,7 @@ P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_han
 
 P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
@@ -78,7 +78,7 @@ P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 }
 
 /* The test queue of PtlMDUpdate and PtlMEMDPost: index, -1 for none, -2 bad. */
-static int test_queue(const struct p3a_ni *ni, ptl_handle_eq_t eq)
+static int test_queue(const struct nal_ni *ni, ptl_handle_eq_t eq)
 {
 	uint32_t packed;
 
@@ -92,7 +92,7 @@ P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, p
 	struct p3l_iov *iov = NULL;
 	struct p3l_md_args a;
 	uint32_t iov_n = 0;
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	ptl_md_t old;
 	int rc, test;
 
@@ -126,7 +126,7 @@ P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_i
 {
 	struct p3l_ref me, mdr;
 	struct p3l_md_args a;
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	int rc, test;
 
 	if (!me_out)

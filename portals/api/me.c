@@ -5,7 +5,7 @@
 P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t id, ptl_match_bits_t bits,
 			ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *out)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	int rc;
 
@@ -24,7 +24,7 @@ P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t
 P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_id_t id, ptl_match_bits_t bits,
 			   ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_handle_me_t *out)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	uint32_t i;
 	int rc;
@@ -51,7 +51,7 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits, ptl_match_bits_t ignore,
 			ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *out)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_ref r;
 	int rc;
 
@@ -69,7 +69,7 @@ P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bit
 
 P3A_API int PtlMEUnlink(ptl_handle_me_t h)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);

@@ -2,7 +2,7 @@
 /* move.c - calls that start an operation: put, get and their region forms */
 #include "p3a.h"
 
-static void fill_hdr(const struct p3a_ni *ni, struct p3l_hdr *h, uint8_t type, ptl_pt_index_t pt, ptl_ac_index_t ac,
+static void fill_hdr(const struct nal_ni *ni, struct p3l_hdr *h, uint8_t type, ptl_pt_index_t pt, ptl_ac_index_t ac,
 		     ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
 	h->type = type;
@@ -24,7 +24,7 @@ static int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t a
 	       ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
 	       ptl_hdr_data_t hdr_data)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_send s;
 	struct p3l_hdr h;
 	int slot;
@@ -69,7 +69,7 @@ P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, pt
 static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_t target, ptl_pt_index_t pt,
 	       ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	struct p3l_reply r;
 	struct p3l_hdr h;
 	int slot;

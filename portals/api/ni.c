@@ -12,7 +12,7 @@
 #include "p3_log.h"
 #include "p3_rt.h"
 
-struct p3a_ni *p3a_table[P3A_MAX_NI];
+struct nal_ni *p3a_table[P3A_MAX_NI];
 bool p3a_up;
 uint32_t p3a_lock_;
 
@@ -94,11 +94,11 @@ static bool iface_ok(ptl_interface_t i)
 	return i == PTL_IFACE_DEFAULT || (i >= 0xf0f0f000U && i <= 0xf0f0f003U) || i == 0xf0f0f050U;
 }
 
-static struct p3a_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)
+static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)
 {
 	const struct p3_rt_job *job = p3_rt_get(NULL);
 	const struct p3_knobs *k = p3_knobs_get(NULL);
-	struct p3a_ni *ni = calloc(1, sizeof(*ni));
+	struct nal_ni *ni = calloc(1, sizeof(*ni));
 	struct p3l_setup s = { 0 };
 
 	*rc = PTL_NO_SPACE;
@@ -143,7 +143,7 @@ err:
 P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
 		      ptl_handle_ni_t *out)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	int rc = PTL_OK;
 
 	if (!out)
@@ -171,7 +171,7 @@ out:
 	return rc;
 }
 
-static void close_ni(struct p3a_ni *ni)
+static void close_ni(struct nal_ni *ni)
 {
 	p3_store_rel(&p3a_table[ni->index], NULL);
 	ni->nal->stop(ni);
@@ -181,7 +181,7 @@ static void close_ni(struct p3a_ni *ni)
 
 P3A_API int PtlNIFini(ptl_handle_ni_t h)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	lock();
@@ -225,7 +225,7 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 		{ PTL_SR_SEND_LENGTH, offsetof(struct p3l_stats, send_length) },
 		{ PTL_SR_CORRUPT_NP, offsetof(struct p3l_stats, corrupt) },
 	};
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	if (!status)
 		return PTL_SEGV;
@@ -243,7 +243,7 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 
 P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *distance)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 	int slot;
 
 	if (!distance)
@@ -262,7 +262,7 @@ P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *dis
 
 P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 {
-	struct p3a_ni *ni = NULL;
+	struct nal_ni *ni = NULL;
 	uint32_t kind = h >> 29;
 
 	if (!out)
@@ -278,7 +278,7 @@ P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 
 P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	if (!uid)
 		return PTL_SEGV;
@@ -292,7 +292,7 @@ P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
 
 P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	if (!jid)
 		return PTL_SEGV;
@@ -306,7 +306,7 @@ P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
 
 P3A_API int PtlGetId(ptl_handle_ni_t h, ptl_process_id_t *id)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	if (!id)
 		return PTL_SEGV;
@@ -328,7 +328,7 @@ P3A_API int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b)
 P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id, ptl_uid_t uid, ptl_jid_t jid,
 		       ptl_pt_index_t pt)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_NI);
@@ -345,7 +345,7 @@ P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id
 P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 {
 	uint64_t bit = (uint64_t)1 << (pt & 63);
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_NI);

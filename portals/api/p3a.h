@@ -19,36 +19,11 @@
 
 enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
 
-/* The other processes of the job on this node, as seen by an NI. Private to this process. */
-struct p3a_peer {
-	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
-	struct p3l_lane_tx tx;
-	bool polls;			/* guess: it sits in polling calls */
-	bool dead;
-	uint32_t lock;			/* threads of ours that send to it */
-};
-
-struct p3a_ni {
-	struct p3l_ni *l;		/* own region */
-	struct p3l_env env;
-	const struct nal_ops *nal;
-	uint32_t index;			/* in the table */
-	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
-	ptl_interface_t iface;
-	ptl_ni_limits_t limits;
-	uint32_t uid, jid;
-	struct p3a_peer *peer;		/* [n_peers] */
-	uint32_t n_peers;
-	uint32_t spin, yield;		/* knobs */
-	ptl_eq_handler_t *handler;	/* [max_eq] */
-	void *nal_priv;
-};
-
-extern struct p3a_ni *p3a_table[P3A_MAX_NI];
+extern struct nal_ni *p3a_table[P3A_MAX_NI];
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
 extern uint32_t p3a_lock_;		/* table, init, fini */
 
-static inline ptl_handle_any_t p3a_handle(const struct p3a_ni *ni, enum p3a_kind kind, uint32_t idx, uint32_t gen)
+static inline ptl_handle_any_t p3a_handle(const struct nal_ni *ni, enum p3a_kind kind, uint32_t idx, uint32_t gen)
 {
 	return (uint32_t)kind << 29 | ni->index << 26 | (gen & P3L_GEN_MASK) << 16 | idx;
 }
@@ -59,9 +34,9 @@ static inline struct p3l_ref p3a_ref(ptl_handle_any_t h)
 }
 
 /* The interface of a handle of @kind, or NULL. */
-static inline struct p3a_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
+static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 {
-	struct p3a_ni *ni;
+	struct nal_ni *ni;
 
 	if (p3_unlikely(h >> 29 != (uint32_t)kind))
 		return NULL;
@@ -72,7 +47,7 @@ static inline struct p3a_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 }
 
 /* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
-static inline bool p3a_eq_pack(const struct p3a_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
+static inline bool p3a_eq_pack(const struct nal_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
 {
 	struct p3l_ref r = p3a_ref(h);
 
@@ -85,7 +60,7 @@ static inline bool p3a_eq_pack(const struct p3a_ni *ni, ptl_handle_eq_t h, uint3
 	return true;
 }
 
-static inline ptl_handle_eq_t p3a_eq_unpack(const struct p3a_ni *ni, uint32_t packed)
+static inline ptl_handle_eq_t p3a_eq_unpack(const struct nal_ni *ni, uint32_t packed)
 {
 	return packed ? p3a_handle(ni, P3A_EQ, (packed & 0xffff) - 1, packed >> 16) : PTL_EQ_NONE;
 }

@@ -287,10 +287,21 @@ struct p3l_stats {
 		 reaped, lane_msgs, direct_msgs, eq_overruns;
 };
 
+/* A long copy that a mover shares with the owner: nal_together.c. Fields are the mover's, word and helped are atomic. */
+#define P3L_JOB_MAX 256			/* chunks */
+struct p3l_job {
+	uint64_t word;			/* generation << 32 | next chunk */
+	uint64_t theirs, ours, len, chunk;
+	uint32_t chunks;
+	uint32_t put;
+	uint32_t helped __attribute__((aligned(P3L_LINE)));	/* chunks that the owner has copied */
+} __attribute__((aligned(P3L_LINE)));
+
 /* What one mover owns in an NI: its counters and its records of operations in progress. */
 struct p3l_row {
 	struct p3l_stats stats __attribute__((aligned(P3L_LINE)));
 	struct p3l_op op[P3L_OPS];
+	struct p3l_job job;
 };
 
 struct p3l_ni {
@@ -312,7 +323,7 @@ struct p3l_ni {
 	uint64_t knock[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
 	/* line 3: asleep: futex word; set by the owner, cleared by who wakes it */
 	uint32_t sleeping __attribute__((aligned(P3L_LINE)));
-	/* line 4: doorbell of lanes in use and of handed operations; set by initiators */
+	/* line 4: doorbell of lanes in use, and of handed operations and shared copies; set by initiators */
 	uint64_t lanes_used[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
 	uint32_t handed;
 	/* line 5: pools; popped by the owner, pushed by anyone */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal_together.c - one copy, two processors
+ *
+ * The mover announces a job in its row of the peer's NI (struct p3l_job) and rings; both then take chunks from a common
+ * counter until none is left. The job's word holds its generation and the next chunk in 64 bits, so that a chunk is taken
+ * by one atomic add that also says which job it belongs to:
+ *
+ *	mover	fields, then word = generation << 32 (release)
+ *	taker	g = word (acquire); fields; w = word++; generation of w is g and chunk < n: the fields are those of
+ *		the chunk, since a job cannot end while a taken chunk is not done. Generation differs: the chunk belongs to
+ *		a newer job: read its fields again (they stand still now, for the same reason).
+ *
+ * helped counts the chunks that the helper has finished, with release order; the mover leaves when its own and these are
+ * all. Only the chunks of a helper that died are copied a second time.
+ */
+#include <string.h>
+
+#include "nal_together.h"
+#include "smartmap.h"
+
+static uint64_t chunk_of(uint64_t n)
+{
+	return n >= (1u << 20) ? 64u << 10 : 16u << 10;
+}
+
+static void copy_chunk(void *to, const void *from, uint64_t at, uint64_t chunk, uint64_t n)
+{
+	memcpy((char *)to + at, (const char *)from + at, n - at < chunk ? n - at : chunk);
+}
+
+void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,
+		       void *far, uint64_t n)
+{
+	struct p3l_job *job = &p3l_row(l, ni->l->slot)->job;
+	void *own = (void *)(uintptr_t)ours, *to = put ? far : own;
+	const void *from = put ? own : far;
+	uint64_t chunk = chunk_of(n), gen = (job->word >> 32) + 1, mine[P3L_JOB_MAX / 64] = { 0 };
+	uint32_t k, chunks, done = 0;
+	unsigned spins = 0;
+
+	while ((n + chunk - 1) / chunk > P3L_JOB_MAX)
+		chunk *= 2;
+	chunks = (uint32_t)((n + chunk - 1) / chunk);
+	job->theirs = theirs;
+	job->ours = ours;
+	job->len = n;
+	job->chunk = chunk;
+	job->chunks = chunks;
+	job->put = put;
+	p3_store(&job->helped, 0);
+	p3_store_rel(&job->word, gen << 32);	/* pairs with the acquire in nal_together_help() */
+	p3_fetch_add(&l->handed, 1);
+	while ((k = (uint32_t)p3_fetch_add(&job->word, 1)) < chunks) {
+		copy_chunk(to, from, k * chunk, chunk, n);
+		mine[k / 64] |= (uint64_t)1 << (k % 64);
+		done++;
+	}
+	while (done + p3_load_acq(&job->helped) < chunks) {	/* pairs with the release in nal_together_help() */
+		ni->env.relax(++spins);
+		if (spins % 4096 || smartmap_alive((int)slot))
+			continue;
+		for (k = 0; k < chunks; k++)
+			if (!(mine[k / 64] >> (k % 64) & 1))
+				copy_chunk(to, from, k * chunk, chunk, n);
+		return;
+	}
+}
+
+void nal_together_help(struct nal_ni *ni, uint32_t slot)
+{
+	struct p3l_job *job = &p3l_row(ni->l, slot)->job;
+	uint64_t gen = 0, chunk = 0, n = 0;
+	uint32_t chunks = 0;
+	void *own = NULL, *far = NULL;
+	bool put = false;
+
+	if ((uint32_t)p3_load(&job->word) >= p3_load(&job->chunks))
+		return;
+	for (;;) {
+		uint64_t w = p3_load_acq(&job->word);
+		uint32_t k;
+
+		if ((uint32_t)w >= p3_load(&job->chunks))
+			return;
+		w = p3_fetch_add(&job->word, 1);
+		k = (uint32_t)w;
+		if (w >> 32 != gen) {		/* each value is read once and checked: a peer wrote it */
+			gen = w >> 32;
+			chunks = p3_load(&job->chunks);
+			chunk = p3_load(&job->chunk);
+			n = p3_load(&job->len);
+			put = p3_load(&job->put);
+			own = (void *)(uintptr_t)p3_load(&job->theirs);
+			far = smartmap_remote((int)slot, (void *)(uintptr_t)p3_load(&job->ours));
+		}
+		if (k >= chunks)
+			return;
+		if (chunks > P3L_JOB_MAX || !chunk || n / chunk > chunks || k * chunk >= n || !far ||
+		    !smartmap_reachable((int)slot, (void *)(uintptr_t)p3_load(&job->ours), n)) {
+			p3l_count(&ni->env, &p3l_row(ni->l, ni->l->slot)->stats.corrupt, 1);
+			return;		/* the mover waits for ever, by its own fault */
+		}
+		copy_chunk(put ? own : far, put ? far : own, k * chunk, chunk, n);
+		__atomic_fetch_add(&job->helped, 1, __ATOMIC_RELEASE);
+	}
+}
