@@ -11,12 +11,12 @@ REPORT=$BUILD/report
 
 eval_progress()	# a line that is redrawn on a terminal, a new line elsewhere
 {
+	local line="[$((SECONDS - EVAL_T0)) s] $1${2:+: $2}"
 	if [ -t 2 ]; then
-		printf '\r\033[K[%d s] %s' "$((SECONDS - EVAL_T0))" "$*" >&2
-	elif [ "${1:-}" != "${EVAL_LAST:-}" ]; then
-		printf '[%d s] %s ...\n' "$((SECONDS - EVAL_T0))" "$1" >&2
+		printf '\r\033[K%s' "$line" >&2
+	else
+		printf '%s\n' "$line" >&2
 	fi
-	EVAL_LAST=${1:-}
 }
 
 # one ROUND LIB RANKS NAME LIMIT ARGS... -> raw/ROUND.LIB.NAME[-RANKS].{json,err,meta}
