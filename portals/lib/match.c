@@ -87,10 +87,10 @@ static inline void charge(struct p3l_md *md, uint64_t off, uint64_t mlength)
 	if (!(md->options & PTL_MD_MANAGE_REMOTE)) {
 		md->offset = off + mlength;
 		if ((md->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
-			md->flags |= P3L_MD_SPENT;
+			p3_store(&md->flags, md->flags | P3L_MD_SPENT);
 	}
 	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)
-		md->flags |= P3L_MD_SPENT;
+		p3_store(&md->flags, md->flags | P3L_MD_SPENT);
 }
 
 static inline void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
@@ -207,7 +207,10 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 			P3L_POINT("start reserved");
 			op->link = op->ticket = t;
 			p3_store_rel(&op->has_ticket, start ? P3L_TICKET_START : P3L_TICKET_END);
-			md->last_ticket = t;
+			if (p3_likely(p3_load(&md->pending) == 1))	/* ours: nobody else can note one */
+				p3_store(&md->last_ticket, t);
+			else
+				p3l_md_note(md, op->eq, t);
 			if (start) {
 				slot_from_op(op, start_kind[h->type], PTL_NI_OK, &ev);
 				p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
@@ -336,7 +339,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		ev.link = t = p3l_eq_reserve(ni, (uint32_t)eq);
 		ev.kind_fail = PTL_EVENT_PUT_START;
 		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
-		md->last_ticket = t;
+		p3l_md_note(md, md->eq, t);
 	}
 	copy_short((char *)(uintptr_t)(md->start + off), data, mlength);
 	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
@@ -352,7 +355,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		} else {
 			p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
 		}
-		md->last_ticket = t;
+		p3l_md_note(md, md->eq, t);
 	}
 	if (p3_unlikely(md->flags & P3L_MD_SPENT)) {
 		if (!was_spent)

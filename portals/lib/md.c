@@ -136,7 +136,7 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 {
 	const ptl_md_t *m = a->md;
 	uint64_t iov = 0;
-	uint32_t log2 = 4, n = 0;
+	uint32_t log2 = 4, n = 0, flags;
 	int eq;
 
 	if (m->options & PTL_MD_IOVEC) {
@@ -173,9 +173,10 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 			md->last_ticket = ni->eq[eq].head - 1;
 		md->eq = a->eq;
 	}
-	md->flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK | P3L_MD_MADE)) | (a->flags & P3L_MD_DIRECT);
+	flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK | P3L_MD_MADE)) | (a->flags & P3L_MD_DIRECT);
 	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov && !(m->options & PTL_MD_MAX_SIZE))
-		md->flags |= P3L_MD_PLAIN;
+		flags |= P3L_MD_PLAIN;
+	p3_store_rel(&md->flags, flags);
 	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);
 	return PTL_OK;
 }
@@ -194,7 +195,7 @@ static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_m
 	if (*out) {
 		md = p3l_md(ni, *out - 1);
 		md->me = 0;
-		md->flags = P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0);
+		p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));
 		md->pending = 0;
 		rc = fill(ni, md, a, false);
 		if (rc != PTL_OK)
@@ -242,7 +243,7 @@ int p3l_md_attach(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref m
 	}
 	*out = ref_of(ni, i);
 	p3l_md(ni, i - 1)->me = me.idx + 1;
-	p3l_md(ni, i - 1)->flags |= P3L_MD_USED;
+	p3_store_rel(&p3l_md(ni, i - 1)->flags, p3l_md(ni, i - 1)->flags | P3L_MD_USED);
 	p3_store_rel(&p3l_me(ni, me.idx)->md, i);
 	p3l_unlock(ni, pt);
 	return PTL_OK;
@@ -428,7 +429,7 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 	p3l_me_fill(p3l_me(ni, me - 1), pt, id, bits, ignore, unlink);
 	p3l_me(ni, me - 1)->md = md;
 	p3l_md(ni, md - 1)->me = me;
-	p3l_md(ni, md - 1)->flags |= P3L_MD_USED;
+	p3_store_rel(&p3l_md(ni, md - 1)->flags, p3l_md(ni, md - 1)->flags | P3L_MD_USED);
 	rc = p3l_me_link_locked(ni, pt, me - 1, base.idx + 1, pos);
 	if (rc != PTL_OK)
 		goto err_unlock;

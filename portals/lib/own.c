@@ -17,7 +17,7 @@ static void slot_fill(struct p3l_slot *ev, const struct p3l_ni *ni, struct p3l_r
 static void charge(struct p3l_md *md, uint32_t link)
 {
 	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0) {
-		md->flags |= P3L_MD_SPENT;
+		p3_store(&md->flags, md->flags | P3L_MD_SPENT);
 		md->spent_link = link;
 	}
 }
@@ -113,7 +113,7 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 	if (eq >= 0 && (s->options & (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) !=
 			       (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) {
 		s->link = s->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
-		md->last_ticket = s->ticket;
+		p3l_md_note(md, s->eq, s->ticket);
 	}
 	charge(md, s->link);
 	s->threshold = md->threshold;
@@ -200,7 +200,7 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 	if (eq >= 0) {
 		ev.link = p3l_eq_reserve(ni, (uint32_t)eq);
 		P3L_POINT("ack reserved");
-		md->last_ticket = ev.link;
+		p3l_md_note(md, md->eq, ev.link);
 		if (op) {
 			op->link = ev.link;
 			p3_store_rel(&op->has_ticket, P3L_TICKET_START);
@@ -275,7 +275,7 @@ bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_re
 	if (eq >= 0 && (r->options & (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) !=
 			       (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)) {
 		r->link = r->ticket = p3l_eq_reserve(ni, (uint32_t)eq);
-		md->last_ticket = r->ticket;
+		p3l_md_note(md, r->eq, r->ticket);
 	}
 	charge(md, r->link);
 	r->threshold = md->threshold;

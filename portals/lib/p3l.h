@@ -461,13 +461,20 @@ void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx
 void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 
-/* Event @t of queue @eq (packed) names @md: it is not reused until that has been read. Movers of one MD may race here. */
+/*
+ * Event @t of queue @eq (packed) names @md: it is not reused until that has been read. Tickets are reserved under the
+ * lock (START) and without it (END), so the newest is not always the last to be noted.
+ */
 static inline void p3l_md_note(struct p3l_md *md, uint32_t eq, uint32_t t)
 {
-	uint32_t *p = p3_likely(eq == md->eq) ? &md->last_ticket : &md->prev_ticket, old = p3_load(p);
+	uint32_t *p = p3_likely(eq == p3_load(&md->eq)) ? &md->last_ticket : &md->prev_ticket, old = p3_load(p);
 
-	if (p3_unlikely(eq != md->eq && eq != md->prev_eq))
+	if (p3_unlikely(p == &md->prev_ticket && eq != md->prev_eq))
 		return;
+	if (!p3_load(&md->pending)) {		/* under the lock, nothing in progress: nobody else */
+		p3_store(p, t);
+		return;
+	}
 	while ((int32_t)(t - old) > 0 && !p3_cas32(p, old, t))
 		old = p3_load(p);
 }

@@ -41,5 +41,13 @@ tests_unit_core_random_SOURCES = tests/unit/core_random.c tests/unit/core_ref.c 
 tests_unit_core_random_CPPFLAGS = $(core_cppflags)
 tests_unit_core_random_LDADD = tests/unit/libcore.a
 
+check_PROGRAMS += tests/unit/core_stress
+tests_unit_core_stress_SOURCES = tests/unit/core_stress.c tests/unit/core_env.h
+tests_unit_core_stress_CPPFLAGS = $(core_cppflags)
+tests_unit_core_stress_LDADD = tests/unit/libcore.a
+EXTRA_DIST += tests/unit/t_core_tsan.sh tests/unit/core_tsan.supp
+P3_TESTS += stress/core_procs:tests/unit/core_stress:limit=300,args=procs stress/core_threads:tests/unit/core_stress:limit=300,args=threads \
+	stress/core_procs-7:tests/unit/core_stress:limit=300,args=procs+5000+7 stress/core_tsan:tests/unit/t_core_tsan.sh:limit=300
+
 include $(top_srcdir)/tests/fault/core.mk
 include $(top_srcdir)/tests/model/local.mk
