@@ -41,6 +41,7 @@
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
 #define HOT_MAX		8		/* lanes that an owner marks */
 #define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
+#define STREAK		16		/* messages from one lane before all are looked at */
 #define PATIENCE	200		/* looks that an initiator gives an owner who polls now and then */
 
 /* An operation whose copy we have handed to its target. */
@@ -57,6 +58,7 @@ struct hand {
 struct priv {
 	uint32_t *pids;			/* Portals pid of each slot: shared table of the first local rank */
 	uint32_t handed_seen;
+	uint32_t last_lane, streak, burst;
 	struct hand *hands;
 	uint32_t hands_lock;
 	bool cma;
@@ -511,6 +513,7 @@ static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
 				continue;
 			drain_locked(ni, l->slot, l, lane, s, sink);
+			priv_of(ni)->last_lane = s;
 			if (lock)
 				p3l_lane_unlock(lane);
 		}
@@ -590,6 +593,11 @@ static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 {
 	struct priv *pv = priv_of(ni);
 
+	/* where the last message came from there may be more; but others come to their turn */
+	if (sink && ++pv->streak % STREAK && p3l_inbox_hot(ni->l, pv->last_lane, sink, pv->burst > 2) > 0) {
+		pv->burst++;
+		return;
+	}
 	look_elsewhere(ni);
 	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
 		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */
@@ -599,6 +607,8 @@ static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 		for (int i = 0; i < 4 && !any_lane(ni) && !p3l_eq_ready(ni->l, eq); i++)
 			p3_barrier();	/* so that we are seldom found away */
 	drain_own(ni, sink);
+	if (!sink || !sink->got)
+		pv->burst = 0;
 	if (pv->n_hot && !pv->attending)
 		leave(ni);
 }
@@ -894,6 +904,7 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	pv->together = !p3_rt_oversubscribed();
 	pv->fences = job->local_size > 1 && !smartmap_membarrier_ok();
 	pv->pids = smartmap_shared(job->local_size * sizeof(uint32_t));
+	ni->pids = pv->pids;
 	ni->peer = calloc(ni->n_peers, sizeof(*ni->peer));
 	ni->l = smartmap_alloc(p3l_ni_size(&s), 4096);
 	if (!pv->pids || !ni->peer || !ni->l) {

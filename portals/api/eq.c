@@ -51,7 +51,8 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event
 	const struct p3l_md *md = p3l_md(ni->l, s->md);
 
 	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
-	ev->initiator = ni->nal->id(ni, s->initiator);
+	ev->initiator.nid = ni->l->nid;
+	ev->initiator.pid = p3_likely(s->initiator < ni->n_peers) ? ni->pids[s->initiator] : PTL_PID_ANY;
 	ev->uid = ni->uid;
 	ev->jid = ni->jid;
 	ev->pt_index = s->pt;

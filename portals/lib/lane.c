@@ -6,7 +6,7 @@
  */
 #include "p3l.h"
 
-#define AHEAD 6		/* lines fetched for writing before they are due: the owner does not look at them yet */
+#define AHEAD 8		/* lines fetched for writing before they are due: the owner does not look at them yet */
 
 /* Bits set among the lowest five. __builtin_popcount would call libgcc, here and in the kernel, which has none. */
 static unsigned words(unsigned f)

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * hot.c - the usual case of an inbox message, straight through
+ *
+ * A short message without options for a polled entry, whose first ME takes everything into a plain buffer, and the caller
+ * waits for just this event: matched, copied and handed over in one piece. Everything that differs in any point is left
+ * as it is, for the long way (p3l_target_short), which is the reference: whatever this function does, that one would have
+ * done too. The only step that could fail half-way, the ticket of the event, comes before the first change.
+ */
+#include "p3l.h"
+
+#define FETCH 4		/* lines */
+#define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
+
+/* Owner with one thread. @burst: messages come faster than they are taken, so the next lines are written already: fetch
+ * ahead (a line not yet written would be taken from the initiator). 1: taken, in @sink. 0: nothing at the head of lane @slot. -1: take the long way. */
+int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst)
+{
+	struct p3l_lane_hdr *lane = p3l_lane(ni, slot);
+	uint32_t head = p3_load(&lane->head), pt, n, t, i;
+	struct p3l_line *m = p3l_lane_line(ni, lane, head);
+	const struct p3l_ac *ac = &ni->ac[0];
+	struct p3l_stats *stats;
+	const struct p3l_me *me;
+	struct p3l_slot *s;
+	struct p3l_md *md;
+	struct p3l_eq *q;
+	uint64_t off;
+	char *to;
+
+	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
+		return 0;
+	if (burst)
+		__builtin_prefetch(p3l_lane_line(ni, lane, head + FETCH));
+	pt = p3_load(&m->pt);
+	n = p3_load(&m->len);
+	if (p3_load(&m->flags) || n > sizeof(m->body) || pt > ni->max_pt || !p3l_pt_polled(ni, pt))
+		return -1;
+	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
+	    ac->pt != PTL_PT_INDEX_ANY)
+		return -1;
+	i = ni->pt[pt].head - 1;
+	if (i >= ni->max_me)
+		return -1;
+	me = p3l_me(ni, i);
+	i = me->md - 1;
+	if ((me->match_bits & ~me->ignore_bits) || me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY ||
+	    i >= ni->max_md)
+		return -1;
+	md = p3l_md(ni, i);
+	off = md->options & PTL_MD_MANAGE_REMOTE ? 0 : md->offset;
+	if ((md->options & OPTIONS) != (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE) ||
+	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->threshold != PTL_MD_THRESH_INF || md->iov ||
+	    off > md->length || n > md->length - off ||
+	    ((md->options & PTL_MD_MAX_SIZE) && md->length - off - n < md->max_size) ||
+	    p3l_eq_of(ni, md->eq) != sink->eq)
+		return -1;
+	q = &ni->eq[sink->eq];
+	t = q->head;
+	s = (struct p3l_slot *)((char *)ni + q->slots) + (t & ((1u << q->log2) - 1));
+	if (p3_load(&s->word) != ((t - (1u << q->log2)) << 1 | 1) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
+		return -1;
+
+	p3_store(&s->word, t << 1 | 1);		/* posted and read, as p3l_eq_pass() has it */
+	p3_store_rel(&q->head, t + 1);
+	if (!(md->options & PTL_MD_MANAGE_REMOTE))
+		md->offset = off + n;
+	md->last_ticket = t;
+	sink->ev.word = t << 1 | 1;
+	sink->ev.link = t;
+	sink->ev.match_bits = 0;
+	sink->ev.hdr_data = 0;
+	sink->ev.rlength = n;
+	sink->ev.mlength = n;
+	sink->ev.offset = off;
+	sink->ev.md = (uint16_t)i;
+	sink->ev.md_gen = (uint16_t)md->gen;
+	sink->ev.threshold = PTL_MD_THRESH_INF;
+	sink->ev.initiator = (uint16_t)slot;
+	sink->ev.kind_fail = PTL_EVENT_PUT_END;
+	sink->ev.pt = (uint8_t)pt;
+	sink->got = true;
+	stats = &p3l_row(ni, ni->slot)->stats;
+	stats->recv_count++;
+	stats->recv_length += n;
+	stats->lane_msgs++;
+	to = (char *)(uintptr_t)(md->start + off);
+	for (i = 0; i + 8 <= n; i += 8) {
+		p3l_copy(to + i, m->body + i, 8);
+		p3_barrier();			/* keeps this a loop: a call takes longer than the copy */
+	}
+	for (; i < n; i++)
+		to[i] = (char)m->body[i];
+	p3_store_rel(&lane->head, head + 1);
+	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
+		p3_store_rel(&lane->head_pub, head + 1);
+	return 1;
+}
