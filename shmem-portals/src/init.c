@@ -11,6 +11,7 @@
 #include <link.h>
 #include <math.h>
 #include <p3rt/p3rt.h>
+#include <pthread.h>
 #include <portals3.h>
 #include <signal.h>
 #include <smartmap.h>
@@ -191,8 +192,15 @@ static int find_peers(ptl_handle_ni_t ni)
 	return 0;
 }
 
+/* A forked child has private copies of all memory and no job: for it, shmem_init() has not been called. */
+static void in_child(void)
+{
+	shmemi = (struct shmemi){ .pe = -1 };
+}
+
 static int start(void)
 {
+	static bool handler;
 	struct range r = { 0, 0, false };
 	unsigned rank, n;
 	const char *text;
@@ -217,6 +225,8 @@ static int start(void)
 	shmemi.pe = (int)rank;
 	shmemi.n_pes = (int)n;
 	shmemi.impatient = PtlOversubscribed_np();
+	if (!handler && !pthread_atfork(NULL, NULL, in_child))
+		handler = true;
 	if (find_peers(ni))
 		goto err_ni;
 	dl_iterate_phdr(own_data, &r);

@@ -21,8 +21,11 @@
 /* The PE that has ended, or -1. Ends this one when the job is leaving. */
 static int look_round(void)
 {
-	uint32_t leaving = __atomic_load_n(&shmemi.shared->leaving, __ATOMIC_ACQUIRE);
+	uint32_t leaving;
 
+	if (!shmemi.shared)
+		return -1;		/* not between init and finalize: nobody to look for */
+	leaving = __atomic_load_n(&shmemi.shared->leaving, __ATOMIC_ACQUIRE);
 	if (leaving)
 		_exit((int)(leaving & 255));
 	for (int i = 0; i < shmemi.n_pes; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_sync.c - waiting, order, barriers; what happens when a PE ends or is wrong is in t_end.sh */
 #include <shmem.h>
+#include <sys/wait.h>
 
 #include "multi.h"
 #include "tap.h"
@@ -89,6 +90,30 @@ static void t_late_store_ends_a_wait(void)
 	CHECK_INT(late, 1);
 }
 
+/* The child may compute and exit; its memory is its own, and the job goes on without it. */
+static void t_forked_child_is_in_no_job(void)
+{
+	long *h = shmem_calloc(1, sizeof(*h));
+	int status = -1, yes = -1;
+	pid_t child;
+
+	REQUIRE(h != NULL);
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		flag = -1;
+		shmem_query_initialized(&yes);
+		_exit(yes == 0 && shmem_n_pes() == 0 && !shmem_pe_accessible(0) && !shmem_ptr(&flag, 0) ? 0 : 1);
+	}
+	REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_INT(status, 0);
+	CHECK(flag != -1);
+	shmem_long_p(h, me + 1, to);
+	shmem_barrier_all();
+	CHECK_INT(*h, from + 1);
+	shmem_free(h);
+}
+
 static void t_again_after_finalize(void)
 {
 	int yes;
@@ -108,7 +133,8 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_ping_pong_through_static_flag), T(t_fence_orders_data_before_flag), T(t_barrier_waits_for_all),
-		T(t_comparisons), T(t_late_store_ends_a_wait), T(t_again_after_finalize), { 0 }
+		T(t_comparisons), T(t_late_store_ends_a_wait),
+		T(t_forked_child_is_in_no_job), T(t_again_after_finalize), { 0 }
 	};
 	int rc;
 
