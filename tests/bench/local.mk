@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Benchmarks: built by `make bench` (./mpt bench and ./mpt eval call it), run by mpt; not part of the tests. Those of MPI
 # are compiled by mpt with the mpicc of each library that is compared.
-bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong
+bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong \
+	tests/bench/harm
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c
@@ -23,6 +24,8 @@ tests_bench_portals_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_portals_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 endif
 endif
+tests_bench_harm_SOURCES = tests/bench/harm.c
+tests_bench_harm_LDADD = nal/smartmap/libsmartmap.la
 
 bench: $(bench_programs)
 .PHONY: bench
