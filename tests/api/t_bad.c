@@ -166,7 +166,7 @@ static void t_bad_entry_handles(void)
 
 static void t_bad_descriptor_handles(void)
 {
-	ptl_md_t md = p_md(src, 1, 1, 0, PTL_EQ_NONE), old;
+	ptl_md_t md = p_md(src, 1, 1, 0, PTL_EQ_NONE), old = { .options = 0 };
 
 	EACH_BAD('d', PtlMDUnlink(X), PTL_MD_INVALID);
 	EACH_BAD('d', PtlMDUpdate(X, &old, &md, PTL_EQ_NONE), PTL_MD_INVALID);
@@ -347,7 +347,7 @@ static void t_recycled_handles_stay_stale(void)
 static void t_nothing_has_changed(void)
 {
 	int mes, mds, eqs;
-	ptl_md_t old;
+	ptl_md_t old = { .options = 0 };
 
 	count_free(&mes, &mds, &eqs);
 	CHECK_INT(mes, free_mes);

@@ -12,7 +12,7 @@ static ptl_event_t ev[8];
 
 static void t_update_reads_current_values(void)
 {
-	ptl_md_t old;
+	ptl_md_t old = { .options = 0 };
 
 	TGT { OK(p_post(1, p_md(dst, 100, 7, PTL_MD_OP_PUT, teq), &me, &mdh)); }
 	p_step();
@@ -176,7 +176,7 @@ static void t_negative_threshold_is_zero(void)
 /* item 11 */
 static void t_update_is_refused_when_the_queue_is_not_empty(void)
 {
-	ptl_md_t md, old;
+	ptl_md_t md, old = { .options = 0 };
 
 	TGT {
 		OK(p_post(1, p_md(dst, 100, 7, PTL_MD_OP_PUT, teq), &me, &mdh));
@@ -210,7 +210,7 @@ static void t_update_is_refused_when_the_queue_is_not_empty(void)
 
 static void t_update_refuses_bad_values(void)
 {
-	ptl_md_t md = p_md(dst, 100, 7, PTL_MD_OP_PUT, teq), bad, old;
+	ptl_md_t md = p_md(dst, 100, 7, PTL_MD_OP_PUT, teq), bad, old = { .options = 0 };
 
 	OK(p_post(1, md, &me, &mdh));
 	bad = md;
