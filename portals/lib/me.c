@@ -60,6 +60,14 @@ void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t b
 	me->flags = P3L_ME_USED | (unlink == PTL_UNLINK ? P3L_ME_UNLINK : 0);
 }
 
+/* A neighbour as the list names it; one that cannot be (a peer overwrote it) is none. */
+static uint32_t sane(const struct p3l_ni *ni, const uint32_t *link)
+{
+	uint32_t i = p3_load(link);
+
+	return p3_likely(i <= ni->max_me) ? i : 0;
+}
+
 /* Put entry @idx before or after @base (index + 1), or at head or tail when @base is 0. */
 int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t base, ptl_ins_pos_t pos)
 {
@@ -70,14 +78,14 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 	if (p->len >= ni->max_me_list)
 		return PTL_ME_LIST_TOO_LONG;
 	if (!base) {
-		next = pos == PTL_INS_BEFORE ? p->head : 0;
-		prev = pos == PTL_INS_BEFORE ? 0 : p->tail;
+		next = pos == PTL_INS_BEFORE ? sane(ni, &p->head) : 0;
+		prev = pos == PTL_INS_BEFORE ? 0 : sane(ni, &p->tail);
 	} else if (pos == PTL_INS_BEFORE) {
 		next = base;
-		prev = p3l_me(ni, base - 1)->prev;
+		prev = sane(ni, &p3l_me(ni, base - 1)->prev);
 	} else {
 		prev = base;
-		next = p3l_me(ni, base - 1)->next;
+		next = sane(ni, &p3l_me(ni, base - 1)->next);
 	}
 	me->next = next;
 	me->prev = prev;
@@ -97,17 +105,18 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_me *me = p3l_me(ni, idx);
-	struct p3l_pt *p = &ni->pt[me->pt];
+	uint32_t next = sane(ni, &me->next), prev = sane(ni, &me->prev), pt = me->pt;
+	struct p3l_pt *p = &ni->pt[pt < P3L_MAX_PT ? pt : 0];
 
-	if (me->prev)
-		p3_store_rel(&p3l_me(ni, me->prev - 1)->next, me->next);
+	if (prev)
+		p3_store_rel(&p3l_me(ni, prev - 1)->next, next);
 	else
-		p3_store_rel(&p->head, me->next);
+		p3_store_rel(&p->head, next);
 	P3L_POINT("me out");
-	if (me->next)
-		p3l_me(ni, me->next - 1)->prev = me->prev;
+	if (next)
+		p3l_me(ni, next - 1)->prev = prev;
 	else
-		p->tail = me->prev;
+		p->tail = prev;
 	p->len--;
 	P3L_POINT("me unlinked");
 }
@@ -190,18 +199,21 @@ int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
 	struct p3l_me *me;
-	uint32_t pt;
+	uint32_t pt, md;
 	int rc = p3l_me_lock(env, ni, r, &pt);
 
 	if (rc != PTL_OK)
 		return rc;
 	me = p3l_me(ni, r.idx);
-	if (me->md && p3_load_acq(&p3l_md(ni, me->md - 1)->pending)) {
+	md = p3_load(&me->md);
+	if (p3_unlikely(md > ni->max_md))
+		md = 0;
+	if (md && p3_load_acq(&p3l_md(ni, md - 1)->pending)) {
 		rc = PTL_ME_IN_USE;
 	} else {
-		if (me->md) {
+		if (md) {
 			me->flags &= (uint8_t)~P3L_ME_UNLINK;	/* it is removed below, once */
-			p3l_md_free_locked(ni, me->md - 1);
+			p3l_md_free_locked(ni, md - 1);
 		}
 		p3l_me_remove_locked(ni, r.idx);
 	}
