@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * t_corrupt.c - a peer overwrites indices, lengths and inbox lines of rank 0's state while traffic runs
+ *
+ * Rank 0, the owner, polls, posts and unlinks; whatever the calls answer, they come back, the process lives, and
+ * nonsense is counted (PTL_SR_CORRUPT_NP). Rank 1 sends and flips bits; what becomes of it does not matter. Addresses
+ * of regions and locks are left alone: ranks of one job trust each other with those as threads do. The argument says
+ * what is overwritten: inbox, lists, queues or ops.
+ */
+#include "../api/ptl.h"
+
+#include <smartmap.h>
+
+#include "p3l.h"
+
+static unsigned char src[4096], dst[1 << 16];
+static uint64_t seed;
+static const char *what;
+
+static void owner(void)
+{
+	const char *secs = getenv("T_SECONDS");
+	double until = t_now() + (secs ? atof(secs) : 2);
+	uint64_t r = seed, events = 0, calls = 0;
+	ptl_handle_me_t me, mine[8] = { 0 };
+	ptl_handle_md_t h;
+	ptl_handle_eq_t eq;
+	ptl_event_t ev;
+
+	OK(PtlEQAlloc(ni, 64, PTL_EQ_HANDLER_NONE, &eq));
+	for (int i = 0; i < 8; i++)
+		OK(p_post((ptl_match_bits_t)i, p_md(dst, sizeof(dst), PTL_MD_THRESH_INF,
+						    PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_TRUNCATE, eq),
+			  &me, &h));
+	t_barrier();
+	while (t_now() < until) {
+		uint64_t x = t_random(&r);
+		int rc;
+
+		for (unsigned i = 0; i < (x >> 8 & 63); i++) {
+			rc = PtlEQGet(eq, &ev);
+			calls++;
+			if (rc == PTL_OK || rc == PTL_EQ_DROPPED) {
+				events++;
+				/* lengths are those of the copy that was made, or the event is nonsense told by a peer */
+			} else if (rc != PTL_EQ_EMPTY) {
+				break;
+			}
+		}
+		if ((x & 3) == 0) {
+			ptl_handle_me_t *m = &mine[x >> 16 & 7];
+
+			if (*m)
+				PtlMEUnlink(*m);
+			*m = 0;
+			if (p_post(100 + (x >> 16 & 7), p_md(dst, 64, 1, PTL_MD_OP_PUT, eq), m, &h) != PTL_OK)
+				*m = 0;
+			calls += 3;
+		}
+		if ((x & 31) == 1)
+			PtlEQPoll(&eq, 1, 1, &ev, &(int){ 0 });
+		if ((x & 15) == 2)
+			p_put(src, 64, x >> 20 & 7);
+	}
+	atomic_store(t_word(1), 1);
+	diag("%s: %llu calls, %llu events, %lld drops, %lld times nonsense", what, (unsigned long long)calls,
+	     (unsigned long long)events, p_drops(), p_status(PTL_SR_CORRUPT_NP));
+	CHECK(calls > 100);
+}
+
+static void flip(volatile uint32_t *w, uint64_t x)
+{
+	switch (x & 3) {
+	case 0: *w ^= 1u << (x >> 8 & 31); break;
+	case 1: *w = (uint32_t)(x >> 16); break;
+	case 2: *w = 0xffffffff; break;
+	default: *w += 1 + (x >> 8 & 255); break;
+	}
+}
+
+static void hostile(void)
+{
+	uint64_t r = seed ^ 0x5555;
+	ptl_handle_md_t md;
+	struct p3l_ni *l;
+
+	OK(PtlMDBind(ni, p_md(src, sizeof(src), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
+	t_barrier();
+	l = smartmap_remote(0, smartmap_lookup(0, 0));
+	while (l && !atomic_load(t_word(1)) && !atomic_load(&t_page()->dead)) {
+		uint64_t x = t_random(&r), y = t_random(&r);
+
+		for (unsigned i = 0; i < (x >> 56 & 15); i++)
+			PtlPutRegion(md, 0, (x >> 8) % 600, PTL_NO_ACK_REQ, p_id(0), PT, 0, x >> 20 & 7, x >> 24 & 1023, i);
+		if ((x >> 40 & 7) == 0)
+			PtlGetRegion(md, 0, 64, p_id(0), PT, 0, 1, 0);
+		if (!strcmp(what, "inbox")) {
+			struct p3l_lane_hdr *lane = p3l_lane(l, 1);
+			volatile uint32_t *w = (volatile uint32_t *)(lane + 1);
+
+			/* flags, portal and length of a message, mostly; the words that say where the next one is would
+			 * only silence the lane */
+			if (x & 255)
+				flip(&w[(x >> 8) % l->lane_lines * 16 + (x & 7 ? 1 : 2 + (x >> 30) % 14)], y);
+			else
+				flip(x & 256 ? &lane->head_pub : &w[(x >> 8) % l->lane_lines * 16], y);
+		} else if (!strcmp(what, "lists")) {
+			struct p3l_me *me = p3l_me(l, (uint32_t)(x >> 8) % 24);
+
+			switch (x & 7) {
+			case 0: flip(&l->pt[PT].head, y); break;
+			case 1: flip(&l->pt[PT].tail, y); break;
+			case 2: flip(&l->pt[PT].len, y); break;
+			case 3: flip(&me->next, y); break;
+			case 4: flip(&me->prev, y); break;
+			case 5: flip(&me->md, y); break;
+			case 6: flip(&me->gen, y); break;
+			default: flip(&p3l_md(l, (uint32_t)(x >> 8) % 24)->me, y); break;
+			}
+		} else if (!strcmp(what, "queues")) {
+			struct p3l_eq *q = &l->eq[(x >> 8) % 6];
+
+			switch (x & 7) {
+			case 0: flip(&q->tail, y); break;
+			case 1: flip(&q->log2, y); break;
+			case 2: flip((volatile uint32_t *)&q->slots + (x >> 20 & 1), y); break;
+			case 3: flip(&q->gen, y); break;
+			case 4: flip(&p3l_md(l, (uint32_t)(x >> 8) % 24)->eq, y); break;
+			default: {
+				/* an event: any word of any slot of a queue that is sane */
+				uint32_t log2 = q->log2;
+				uint64_t slots = q->slots;
+
+				if (log2 < 8 && slots < l->size - 65536)
+					flip((volatile uint32_t *)((char *)l + slots) + (x >> 24) % (16u << log2), y);
+			}
+			}
+		} else {
+			struct p3l_row *row = p3l_row(l, (uint32_t)(x >> 8 & 1));
+
+			flip((volatile uint32_t *)&row->op[x >> 10 & 7] + (x >> 16) % (offsetof(struct p3l_op, moff) / 4), y);
+		}
+		if ((x >> 30 & 3) == 0)
+			sched_yield();
+	}
+	_exit(0);	/* nothing that is shared can be trusted any more */
+}
+
+static void t_corrupt_shared_memory_is_counted_not_followed(void)
+{
+	if (t_rank() == 0)
+		owner();
+	else
+		hostile();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct t_case cases[] = { T(t_corrupt_shared_memory_is_counted_not_followed), { 0 } };
+	int rc;
+
+	what = argc > 1 ? argv[1] : "inbox";
+	seed = t_seed();
+	if (t_size() != 2)
+		bail("two ranks");
+	p_init();
+	rc = t_run(cases);
+	fflush(stdout);
+	_exit(rc);
+}
