@@ -47,6 +47,7 @@ struct nal_ni {
 	uint32_t n_peers;
 	const uint32_t *pids;		/* [n_peers] Portals pid of each process of the node */
 	uint32_t spin, yield;		/* knobs */
+	int64_t hang_ns;
 	ptl_eq_handler_t *handler;	/* [max_eq] */
 	void *nal_priv;
 };

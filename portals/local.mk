@@ -15,7 +15,7 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c
 	portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c portals/lib/lane.c portals/lib/hot.c \
 	portals/lib/reap.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
-	portals/api/move.c portals/api/misc.c
+	portals/api/move.c portals/api/misc.c portals/api/dump.c
 nal_sources = nal/nal.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
 portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)

@@ -186,7 +186,7 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	static unsigned turn;
 	struct nal_ni *ni = p->ni;
 	unsigned first = p->n > 1 ? turn++ : 0;
-	int64_t end = -1;
+	int64_t end = -1, began = -1, hang_ns = ni->hang_ns;
 	unsigned polls = 0;
 	int rc;
 
@@ -218,6 +218,14 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 		if (polls < ni->spin + ni->yield) {
 			sched_yield();
 			continue;
+		}
+		if (p3_unlikely(hang_ns)) {
+			if (began < 0)
+				began = now_ns();
+			if (now_ns() - began > hang_ns) {
+				p3a_dump(2);
+				hang_ns = 0;	/* once for each call */
+			}
 		}
 		ni->nal->attend(ni, false);
 		ni->nal->wait(ni, left, any_ready, p);

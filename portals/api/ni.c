@@ -113,6 +113,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->env.single = __libc_single_threaded;
 	ni->spin = p3_rt_oversubscribed() ? 20 : (uint32_t)k->spin;
 	ni->yield = (uint32_t)k->yield;
+	ni->hang_ns = k->hang_dump_s * 1000000000;
 	s.nid = job->nid[job->rank];
 	s.pid = pid == PTL_PID_ANY ? job->pid[job->rank] : pid;
 	s.uid = job->uid;
@@ -162,6 +163,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 		if (!ni)
 			goto out;
 		p3_store_rel(&p3a_table[0], ni);
+		p3a_dump_setup();
 	}
 	if (actual)
 		*actual = ni->limits;

@@ -19,6 +19,10 @@
 
 enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
 
+/* dump.c */
+void p3a_dump(int fd);
+void p3a_dump_setup(void);
+
 extern struct nal_ni *p3a_table[P3A_MAX_NI];
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
 extern uint32_t p3a_lock_;		/* table, init, fini */
