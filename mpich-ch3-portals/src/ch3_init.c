@@ -254,7 +254,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &MPIDI_PTL.ni);
     MPIDI_PTL_CHECK(rc, "PtlNIInit");
     MPIDI_PTL.oversubscribed = PtlOversubscribed_np();
-    MPIDI_PTL.spin = MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIR_CVAR_PTL_SPIN) : MPIR_CVAR_PTL_SPIN;
+    MPIDI_PTL.spin = MPL_MAX(1, MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIR_CVAR_PTL_SPIN) : MPIR_CVAR_PTL_SPIN);
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
     mpi_errno = init_ids(pg);

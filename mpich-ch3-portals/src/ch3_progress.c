@@ -207,35 +207,55 @@ static inline int poll_event(int timeout_ms, int *made_progress)
     goto fn_exit;
 }
 
-/* Nothing has happened for @idle rounds: give the core to somebody who can make it happen. */
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);        /* vdso: no system call */
+    return (int64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * Nothing has happened for @idle rounds: give the core to somebody who can make it happen. Yielding is bounded by time,
+ * not by count: among ranks only a yield is back in a few microseconds, beside a busy stranger it costs a time slice,
+ * while a sleeper that is woken runs at once.
+ */
 static int wait_politely(int idle, int *made_progress)
 {
+    static int64_t since;
+    int64_t waited;
     int threaded = FALSE;
 
 #ifdef MPICH_IS_THREADED
     threaded = MPIR_ThreadInfo.isThreaded;
 #endif
-    if (idle < MPIDI_PTL.spin && !threaded)
+    if (idle < MPIDI_PTL.spin) {
+        if (threaded && idle % 16 == 0)
+            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         return MPI_SUCCESS;
+    }
+    if (idle == MPIDI_PTL.spin)
+        since = now_ns();
+    waited = now_ns() - since;
     if (threaded) {
-        if (idle < MPIDI_PTL.spin && idle % 16 != 0)
-            return MPI_SUCCESS;
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        if (idle > MPIDI_PTL.spin + 200) {
-            struct timespec ts = { 0, 50000 };
+        /* the lock must not be held asleep, and only its holder may fetch events */
+        struct timespec ts = { 0, 50000 };
 
+        if (waited < MPIDI_PTL_YIELD_NS) {
+            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        } else {
             MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
             nanosleep(&ts, NULL);
             MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         }
         return MPI_SUCCESS;
     }
-    if (idle < MPIDI_PTL.spin + 200 || MPIDI_PTL.sendq_head != NULL) {
+    if (waited < MPIDI_PTL_YIELD_NS) {
         sched_yield();
         return MPI_SUCCESS;
     }
-    /* An event wakes us; the limit is for what else may happen (a hook that waits for something of its own). */
-    return poll_event(idle < MPIDI_PTL.spin + 250 ? 1 : 10, made_progress);
+    /* An event wakes us. The limit is for what does not: room in a peer's inbox, a hook with a source of its own. */
+    return poll_event(MPIDI_PTL.sendq_head != NULL || waited < 100 * MPIDI_PTL_YIELD_NS ? 1 : 10, made_progress);
 }
 
 /* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
