@@ -41,6 +41,12 @@ tests_unit_core_random_SOURCES = tests/unit/core_random.c tests/unit/core_ref.c 
 tests_unit_core_random_CPPFLAGS = $(core_cppflags)
 tests_unit_core_random_LDADD = tests/unit/libcore.a
 
+check_PROGRAMS += tests/unit/core_reap
+tests_unit_core_reap_SOURCES = tests/unit/core_reap.c tests/unit/core_env.h
+tests_unit_core_reap_CPPFLAGS = $(core_cppflags)
+tests_unit_core_reap_LDADD = tests/unit/libcore.a
+P3_TESTS += unit/core_reap:tests/unit/core_reap:limit=120
+
 check_PROGRAMS += tests/unit/core_stress
 tests_unit_core_stress_SOURCES = tests/unit/core_stress.c tests/unit/core_env.h
 tests_unit_core_stress_CPPFLAGS = $(core_cppflags)
