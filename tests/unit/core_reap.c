@@ -6,6 +6,7 @@
 static struct p3l_ni *ni;
 static struct p3l_env owner, dead, living;
 static struct p3l_ref eq, md;
+static uint32_t slots = 16;
 
 static void fresh(unsigned options)
 {
@@ -21,7 +22,7 @@ static void fresh(unsigned options)
 	dead = c_env(1, false);
 	living = c_env(2, false);
 	memset(c_dead, 0, sizeof(c_dead));
-	p3l_eq_alloc(&owner, ni, 4, &eq);
+	p3l_eq_alloc(&owner, ni, slots, &eq);
 	a = c_args(&v, &eq);
 	p3l_me_attach(&owner, ni, 0, C_ANY, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me);
 	p3l_md_attach(&owner, ni, me, &a, PTL_RETAIN, &md);
@@ -78,6 +79,41 @@ static void t_tickets_of_the_living_are_theirs(void)
 	CHECK_INT(p3l_row(ni, 2)->stats.eq_overruns, 0);
 }
 
+static void t_a_ticket_just_reserved_is_not_taken_for_lost(void)
+{
+	struct p3l_op *op;
+	uint32_t t;
+
+	for (int where = 0; where < 3; where++) {	/* without a lock, under one, in a send of the owner */
+		fresh(0);
+		begin(&dead);
+		op = begin(&living);
+		t = p3l_eq_reserve(ni, eq.idx);
+		if (where == 0)
+			op->state = P3L_OP_END;
+		else if (where == 1)
+			ni->pt[3].lock = living.self;
+		else
+			ni->own_ops[1] = 1;
+		c_dead[1] = true;
+		CHECK_INT(p3l_reap(&owner, ni), 1);
+		CHECK_INT(ni->holes, 1);
+		op->ticket = t;				/* now it notes it, and posts */
+		op->has_ticket = P3L_TICKET_END;
+		op->state = P3L_OP_MOVE;
+		ni->pt[3].lock = ni->own_ops[1] = 0;
+		p3l_target_end(&living, ni, op, PTL_NI_OK);
+		CHECK_INT(p3l_row(ni, 2)->stats.eq_overruns, 0);
+		p3l_reap(&owner, ni);
+		CHECK_INT(ni->holes, 0);
+		CHECK_INT(kind(), PTL_EVENT_PUT_START);
+		CHECK_INT(kind(), PTL_EVENT_PUT_START);
+		CHECK_INT(kind(), PTL_EVENT_PUT_END);
+		CHECK_INT(kind(), PTL_EVENT_PUT_END);
+		CHECK_INT(kind(), -1);
+	}
+}
+
 static void t_a_lost_ticket_does_not_stop_the_queue(void)
 {
 	struct p3l_op *op;
@@ -100,7 +136,9 @@ static void t_a_stopped_writer_costs_events_not_the_queue(void)
 	struct p3l_op *op, *last;
 	struct p3l_slot ev;
 
+	slots = 4;
 	fresh(PTL_MD_EVENT_START_DISABLE);
+	slots = 16;
 	op = begin(&living);			/* stopped here, a ticket in its hand */
 	for (int i = 0; i < 3; i++)
 		p3l_target_end(&owner, ni, begin(&owner), PTL_NI_OK);
@@ -136,6 +174,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_one_that_is_just_leaving_is_waited_for), T(t_tickets_of_the_living_are_theirs),
+		T(t_a_ticket_just_reserved_is_not_taken_for_lost),
 		T(t_a_lost_ticket_does_not_stop_the_queue), T(t_a_stopped_writer_costs_events_not_the_queue),
 		T(t_nobody_dead_nothing_done), { 0 } };
 
