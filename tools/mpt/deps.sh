@@ -123,9 +123,14 @@ fetch()
 		mkdir -p "$into/.debs"
 		# shellcheck disable=SC2086
 		(cd "$into/.debs" && apt-get "${APT[@]}" download $names) || continue
+		# as on an installed system, /bin, /lib, ... are links into /usr: some packages still name the former
+		for f in bin sbin lib lib64; do
+			mkdir -p "$into/usr/$f"
+			[ -e "$into/$f" ] || ln -s "usr/$f" "$into/$f"
+		done
 		for f in "$into/.debs"/*.deb; do
 			echo "== unpack ${f##*/}"
-			dpkg-deb -x "$f" "$into" || return 1
+			dpkg-deb --fsys-tarfile "$f" | tar -x --keep-directory-symlink --no-same-owner -C "$into" || return 1
 		done
 		rm -rf "$into/.debs"
 		return 0

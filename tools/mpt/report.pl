@@ -6,13 +6,15 @@
 # Every number comes from the raw files of this run. Rounds: a ratio is formed between runs of one round, and the median
 # over the rounds is reported. Each run has h, the bare hand-over of a cache line, from just before and just after (for
 # the 8-byte latencies measured inside the program, else by a run of its own); a round is "near" or "far" when both are
-# on the same side of 100 ns, else "mixed". A bar is met when it is met in each of near and far that was seen; mixed
-# rounds count only where there are no others. Needs nothing but perl-base; gnuplot draws the plots where it is there.
+# on the same side of 100 ns, else "mixed"; above 600 ns other programs had the cores: "disturbed". A bar is met when it
+# is met in each of near and far that was seen; mixed rounds count only where there are none of these, and from
+# disturbed ones nothing is judged. Needs nothing but perl-base; gnuplot draws the plots where it is there.
 use strict;
 use warnings;
 
 my ($dir, $root, $style) = (@ARGV, "");
 die "usage: report.pl REPORT-FOLDER ROOT\n" unless defined $root && -d $dir;
+my $DISTURBED = 600;	# ns; no hand-over between cores takes so long
 my $FAR = 100;		# ns; near is about 50, far about 220 on the machines seen
 
 # --- input -----------------------------------------------------------------------------------------------------------
@@ -78,6 +80,7 @@ sub median {
 sub state_of {
 	my ($p) = @_;
 	return 'unknown' unless defined $p->{h0} && defined $p->{h1};
+	return 'disturbed' if $p->{h0} > $DISTURBED || $p->{h1} > $DISTURBED;
 	my $n = grep { $_ >= $FAR } $p->{h0}, $p->{h1};
 	return $n == 2 ? 'far' : $n == 0 ? 'near' : 'mixed';
 }
@@ -97,14 +100,18 @@ sub why_not {
 
 my @records;
 
-# Group rounds by state: (near => [...], far => [...]), or all of them when no round was wholly in one state.
+# Group rounds by state: (near => [...], far => [...]), or, when no round was wholly in one, those of the next best.
 sub by_state {
 	my (@rows) = @_;
 	my %g;
 	push @{$g{$_->{state}}}, $_ for @rows;
-	my %pure = map { $_ => $g{$_} } grep { $g{$_} } 'near', 'far';
-	return %pure ? %pure : %g;
+	for my $wanted (['near', 'far'], ['mixed', 'unknown']) {
+		my %some = map { $_ => $g{$_} } grep { $g{$_} } @$wanted;
+		return %some if %some;
+	}
+	return %g;
 }
+my $disturbed = "not judged: h was above $DISTURBED ns in every round, other programs had the cores";
 
 sub common {
 	my ($rec, $p) = @_;
@@ -150,6 +157,7 @@ sub figure_h {
 					 h => median(map { $_->{h} } @{$g{$s}}), over_h => $over };
 		$rec->{met} = 0 if defined $margin && $over > $margin;
 	}
+	($rec->{met}, $rec->{why}) = (undef, $disturbed) if $g{disturbed} && defined $margin;
 }
 
 # An absolute bar.
@@ -202,7 +210,7 @@ sub figure_ratio {
 		for my $r (keys %$p) {
 			next unless $q->{$r} && $q->{$r}{value} > 0;
 			my ($mine, $theirs) = (state_of($p->{$r}), state_of($q->{$r}));
-			push @rows, { state => $mine eq $theirs ? $mine : 'mixed', ratio => $p->{$r}{value} / $q->{$r}{value} };
+			push @rows, { state => $mine eq $theirs ? $mine : "$mine $theirs" =~ /disturbed/ ? 'disturbed' : 'mixed', ratio => $p->{$r}{value} / $q->{$r}{value} };
 		}
 		if (@rows) {
 			my %g = by_state(@rows);
@@ -213,6 +221,7 @@ sub figure_ratio {
 				$all = 0 if defined $bar && $sign * $x > $sign * $bar;
 			}
 			$all = undef unless exists $judge{$peer};
+			($all, $info->{why}) = (undef, $disturbed) if $g{disturbed};
 			$info->{ratio} = median(map { $_->{ratio} } map { @{$g{$_}} } keys %g);
 			$info->{met} = $all if defined $bar && defined $all;
 		}
@@ -232,6 +241,7 @@ sub figure_ratio {
 	if (defined $bar && defined $rec->{value}) {
 		my @judged = grep { defined $rec->{peers}{$_}{met} } @$peers;
 		$rec->{met} = @judged ? ((grep { !$rec->{peers}{$_}{met} } @judged) ? 0 : 1) : undef;
+		$rec->{why} //= $rec->{peers}{$best}{why} if !@judged;
 	}
 }
 
@@ -277,6 +287,9 @@ for my $p (@harm) {
 			 ratio => $p->{ratio}, bar => 'at least 0.97 x plain Linux', met => $p->{ratio} >= 0.97 ? 1 : 0 };
 	push @records, { %r, figure => "harm_$p->{name}_memory", value => $p->{rss_with}, unit => 'kB', reference_value => $p->{rss_plain},
 			 ratio => $p->{rss_ratio}, bar => 'at most 1.05 x plain Linux', met => $p->{rss_ratio} <= 1.05 ? 1 : 0 };
+}
+if (@harm && defined median(@h_all) && median(@h_all) > $DISTURBED) {
+	($_->{met}, $_->{why}) = (undef, $disturbed) for grep { $_->{figure} =~ /^harm_/ } @records;
 }
 push @records, { figure => 'harm', library => 'ours', unit => '', reference => 'plain Linux', bar => 'at least 0.97 x plain Linux', met => 0,
 		 why => why_not('ours', 'harm', ''), command => './mpt bench harm' } unless @harm;
@@ -389,7 +402,7 @@ sub short_bar {
 
 my @h = sort { $a <=> $b } map { $_ + 0 } @h_all;
 my %states;
-$states{$_ >= $FAR ? 'far' : 'near'}++ for @h;
+$states{$_ > $DISTURBED ? 'disturbed' : $_ >= $FAR ? 'far' : 'near'}++ for @h;
 my $h_line = @h ? sprintf('h, the bare hand-over of a cache line: median %.1f ns, %.1f to %.1f ns, seen %s', median(@h), $h[0], $h[-1],
 			  join(' and ', map { "$_ ($states{$_}x)" } sort keys %states)) : 'h was not measured';
 
