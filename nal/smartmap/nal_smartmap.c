@@ -36,7 +36,6 @@
 #include "smartmap.h"
 
 #define ROOT_KEY	0
-#define LANE_SMALL	512		/* longest put that goes by the inbox when we may choose */
 #define REAP_LOOKS	16384		/* empty looks between two at who has died */
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
 #define HOT_MAX		8		/* lanes that an owner marks */
@@ -62,6 +61,7 @@ struct priv {
 	struct hand *hands;
 	uint32_t hands_lock;
 	bool cma;
+	uint32_t inbox_max;		/* longest put by inbox where we may choose */
 	bool together;			/* long copies are shared with a polling peer: not with fewer cores than ranks */
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending;
@@ -793,7 +793,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	polled = h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt);
 	if (polled || p->polls) {
 		uint64_t len = length_of(ni, s);
-		bool fits = len <= (polled ? P3L_LANE_MAX : LANE_SMALL) && h->pt < 256 &&
+		bool fits = len <= (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) && h->pt < 256 &&
 			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
 
 		if (p3_likely(fits)) {
@@ -900,6 +900,7 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	ni->env.self = s.slot + 1;
 	ni->env.alive = alive;
 	ni->env.relax = relax;
+	pv->inbox_max = (uint32_t)k->inbox_max;
 	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
 	pv->together = !p3_rt_oversubscribed();
 	pv->fences = job->local_size > 1 && !smartmap_membarrier_ok();

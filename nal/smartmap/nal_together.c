@@ -12,7 +12,7 @@
  *		a newer job: read its fields again (they stand still now, for the same reason).
  *
  * helped counts the chunks that the helper has finished, with release order; the mover leaves when its own and these are
- * all. Only the chunks of a helper that died are copied a second time.
+ * all. Only what a helper took and did not copy, because it died or could not reach the mover's memory, is copied again.
  */
 #include <string.h>
 
@@ -49,6 +49,7 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	job->chunks = chunks;
 	job->put = put;
 	p3_store(&job->helped, 0);
+	p3_store(&job->refused, 0);
 	p3_store_rel(&job->word, gen << 32);	/* pairs with the acquire in nal_together_help() */
 	p3_fetch_add(&l->handed, 1);
 	while ((k = (uint32_t)p3_fetch_add(&job->word, 1)) < chunks) {
@@ -58,7 +59,7 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	}
 	while (done + p3_load_acq(&job->helped) < chunks) {	/* pairs with the release in nal_together_help() */
 		ni->env.relax(++spins);
-		if (spins % 4096 || smartmap_alive((int)slot))
+		if (!p3_load_acq(&job->refused) && (spins % 4096 || smartmap_alive((int)slot)))
 			continue;
 		for (k = 0; k < chunks; k++)
 			if (!(mine[k / 64] >> (k % 64) & 1))
@@ -99,7 +100,8 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 		if (chunks > P3L_JOB_MAX || !chunk || n / chunk > chunks || k * chunk >= n || !far ||
 		    !smartmap_reachable((int)slot, (void *)(uintptr_t)p3_load(&job->ours), n)) {
 			p3l_count(&ni->env, &p3l_row(ni->l, ni->l->slot)->stats.corrupt, 1);
-			return;		/* the mover waits for ever, by its own fault */
+			p3_store_rel(&job->refused, 1);
+			return;
 		}
 		copy_chunk(put ? own : far, put ? far : own, k * chunk, chunk, n);
 		__atomic_fetch_add(&job->helped, 1, __ATOMIC_RELEASE);

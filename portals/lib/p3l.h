@@ -295,6 +295,7 @@ struct p3l_job {
 	uint32_t chunks;
 	uint32_t put;
 	uint32_t helped __attribute__((aligned(P3L_LINE)));	/* chunks that the owner has copied */
+	uint32_t refused;		/* the owner could not copy what it had taken */
 } __attribute__((aligned(P3L_LINE)));
 
 /* What one mover owns in an NI: its counters and its records of operations in progress. */

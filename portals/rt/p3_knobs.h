@@ -31,8 +31,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "polls of a waiting call before it starts to yield the core")			\
 	K(yield, "PTL_YIELD", num, "200", 0, 1000000000,				\
 	  "yields before a waiting call sleeps")					\
-	K(eager_max, "PTL_EAGER_MAX", size, "8K", 0, 1 << 20,				\
-	  "bytes that travel with the header before the receive is matched")		\
+	K(inbox_max, "PTL_INBOX_MAX", size, "512", 0, 8 << 10,				\
+	  "longest put in bytes that is left in the inbox of a peer that polls")	\
 	K(lane_kb, "PTL_LANE_KB", num, "64", 4, 16384,					\
 	  "KiB of inbox that each peer has in a process, while it polls")		\
 	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64,				\

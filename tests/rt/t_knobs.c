@@ -13,8 +13,8 @@ static int print_all(void *arg)
 		printf("%s", err);
 		return 1;
 	}
-	printf("smartmap=%ld adopt=%ld cma=%ld spin=%ld yield=%ld eager=%ld lane=%ld sig=%ld hang=%ld init=%ld log=%ld "
-	       "method=%ld file=%s", k->smartmap, k->adopt, k->cma, k->spin, k->yield, k->eager_max, k->lane_kb,
+	printf("smartmap=%ld adopt=%ld cma=%ld spin=%ld yield=%ld inbox=%ld lane=%ld sig=%ld hang=%ld init=%ld log=%ld "
+	       "method=%ld file=%s", k->smartmap, k->adopt, k->cma, k->spin, k->yield, k->inbox_max, k->lane_kb,
 	       k->dump_signal, k->hang_dump_s, k->init_timeout_s, k->log, k->reorder_method, k->reorder_file);
 	return p3_knobs_get(NULL) == k ? 0 : 2;
 }
@@ -26,21 +26,21 @@ static struct scenario s;
 static void t_defaults(void)
 {
 	CHECK_INT(RUN(), 0);
-	CHECK_HAS(s.out_text, "smartmap=1 adopt=7 cma=1 spin=2000 yield=200 eager=8192 lane=64 sig=0 hang=0 init=30 log=1 "
+	CHECK_HAS(s.out_text, "smartmap=1 adopt=7 cma=1 spin=2000 yield=200 inbox=512 lane=64 sig=0 hang=0 init=30 log=1 "
 		  "method=1 file=MPICH_RANK_ORDER");
 	CHECK(!s.err_text[0]);
 }
 
 static void t_values(void)
 {
-	CHECK_INT(RUN("PTL_SMARTMAP=no", "PTL_ADOPT=heap,stack", "PTL_CMA=YES", "PTL_SPIN=0", "PTL_EAGER_MAX=16k",
+	CHECK_INT(RUN("PTL_SMARTMAP=no", "PTL_ADOPT=heap,stack", "PTL_CMA=YES", "PTL_SPIN=0", "PTL_INBOX_MAX=4k",
 		      "PTL_DUMP_SIGNAL=SIGUSR2", "PTL_LOG=debug", "MPICH_RANK_REORDER_METHOD=3",
 		      "MPICH_RANK_REORDER_FILE=/a b"), 0);
-	CHECK_HAS(s.out_text, "smartmap=0 adopt=6 cma=2 spin=0 yield=200 eager=16384 lane=64 sig=12 hang=0 init=30 log=4 "
+	CHECK_HAS(s.out_text, "smartmap=0 adopt=6 cma=2 spin=0 yield=200 inbox=4096 lane=64 sig=12 hang=0 init=30 log=4 "
 		  "method=3 file=/a b");
-	CHECK_INT(RUN("PTL_ADOPT=none", "PTL_EAGER_MAX=1M", "PTL_DUMP_SIGNAL=10", "PTL_SMARTMAP=Try"), 0);
+	CHECK_INT(RUN("PTL_ADOPT=none", "PTL_INBOX_MAX=8K", "PTL_DUMP_SIGNAL=10", "PTL_SMARTMAP=Try"), 0);
 	CHECK_HAS(s.out_text, "smartmap=1 adopt=0");
-	CHECK_HAS(s.out_text, "eager=1048576");
+	CHECK_HAS(s.out_text, "inbox=8192");
 	CHECK_HAS(s.out_text, "sig=10");
 }
 
@@ -61,9 +61,9 @@ static void t_bad_values_name_the_range(void)
 	bad("PTL_SPIN=1000000001", "a number from 0 to 1000000000");
 	bad("PTL_SPIN=99999999999999999999999999", "a number from 0 to 1000000000");
 	bad("PTL_SPIN=2k", "a number from 0");
-	bad("PTL_EAGER_MAX=2M", "bytes from 0 to 1048576 (K, M, G allowed)");
-	bad("PTL_EAGER_MAX=999999999999G", "bytes from 0");
-	bad("PTL_EAGER_MAX=1KB", "bytes from 0");
+	bad("PTL_INBOX_MAX=2M", "bytes from 0 to 8192 (K, M, G allowed)");
+	bad("PTL_INBOX_MAX=999999999999G", "bytes from 0");
+	bad("PTL_INBOX_MAX=1KB", "bytes from 0");
 	bad("PTL_LANE_KB=3", "a number from 4 to 16384");
 	bad("PTL_ADOPT=heap,", "some of heap,data,stack");
 	bad("PTL_ADOPT=heaps", "some of heap,data,stack");
