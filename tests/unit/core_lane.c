@@ -25,6 +25,29 @@ static void fresh(void)
 static uint64_t seed;
 static uint8_t bytes[P3L_LANE_MAX];
 
+static uint32_t tails[1024];		/* line at which message no stands */
+
+/* Payload as nasty as can be: at the start of each of its lines the word of a message a lap later. */
+static void make_nasty(const struct p3l_hdr *h, uint64_t no)
+{
+	uint32_t hdr = 8 + 8 * (!!h->match_bits + !!h->hdr_data + !!h->roffset + !!h->ack + !!h->ac);
+
+	for (uint32_t j = 1; 64 * j + 4 <= hdr + h->rlength; j++) {
+		uint32_t w = p3l_word(P3L_W_FULL, tails[no % 1024] + j + ni->lane_lines);
+
+		memcpy(bytes + 64 * j - hdr, &w, 4);
+	}
+}
+
+static void place(uint64_t no, const struct p3l_hdr *h)
+{
+	uint32_t hdr = 8 + 8 * (!!h->match_bits + !!h->hdr_data + !!h->roffset + !!h->ack + !!h->ac);
+	uint32_t lines = (hdr + (uint32_t)h->rlength + 63) / 64, to_end = ni->lane_lines - tx.tail % ni->lane_lines;
+
+	tails[no % 1024] = tx.tail + (lines > to_end ? to_end : 0);
+	make_nasty(h, no);
+}
+
 static struct p3l_hdr message(uint64_t no, uint64_t max)
 {
 	uint64_t s = no * 77 + seed;
@@ -60,6 +83,7 @@ static bool take(uint64_t no, uint64_t max)
 	CHECK_INT(got.md, want.md);
 	CHECK_INT(got.md_gen, want.md_gen);
 	CHECK_INT(got.type, P3L_PUT);
+	make_nasty(&want, no);
 	CHECK_MEM(data, bytes, want.rlength);
 	p3l_lane_advance(ni, lane, (uint32_t)lines);
 	p3l_lane_release(ni, lane);
@@ -79,6 +103,7 @@ static void t_messages_come_out_as_they_went_in(void)
 			struct p3l_hdr h = message(in, maxima[k]);
 
 			if (c_random(&state) % 3 && p3l_lane_room(ni, 2, &tx, h.rlength)) {
+				place(in, &h);
 				p3l_lane_put(ni, 2, &tx, &h, bytes, in % 2);
 				in++;
 				continue;
@@ -106,6 +131,7 @@ static void t_a_full_lane_has_no_room_and_loses_nothing(void)
 
 			if (!p3l_lane_room(ni, 2, &tx, h.rlength))
 				break;
+			place(in, &h);
 			p3l_lane_put(ni, 2, &tx, &h, bytes, in % 2);
 			in++;
 		}
@@ -127,6 +153,7 @@ static void t_line_numbers_wrap(void)
 		struct p3l_hdr h = message(no, 300);
 
 		REQUIRE(p3l_lane_room(ni, 2, &tx, h.rlength));
+		place(no, &h);
 		p3l_lane_put(ni, 2, &tx, &h, bytes, true);
 		REQUIRE(take(no++, 300));
 		CHECK(!p3l_lane_ready(ni, lane));
@@ -164,6 +191,7 @@ static void t_a_mark_never_hides_a_message(void)
 	struct p3l_hdr h = message(1, 64);
 
 	fresh();
+	place(1, &h);
 	CHECK(p3l_lane_mark(ni, lane, P3L_W_POLL));
 	CHECK(!p3l_lane_ready(ni, lane));
 	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), P3L_W_POLL);
@@ -171,8 +199,10 @@ static void t_a_mark_never_hides_a_message(void)
 	REQUIRE(take(1, 64));
 	CHECK(p3l_lane_mark(ni, lane, P3L_W_AWAY));
 	h = message(2, 64);
+	place(2, &h);
 	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), P3L_W_AWAY);
 	h = message(3, 64);
+	place(3, &h);
 	CHECK_INT(p3l_lane_put(ni, 2, &tx, &h, bytes, true), 0);
 	CHECK(!p3l_lane_mark(ni, lane, P3L_W_POLL));
 	REQUIRE(take(2, 64));
