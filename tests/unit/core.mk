@@ -57,3 +57,9 @@ P3_TESTS += stress/core_procs:tests/unit/core_stress:limit=300,args=procs stress
 
 include $(top_srcdir)/tests/fault/core.mk
 include $(top_srcdir)/tests/model/local.mk
+
+check_PROGRAMS += tests/unit/core_hot
+tests_unit_core_hot_SOURCES = tests/unit/core_hot.c tests/unit/core_env.h
+tests_unit_core_hot_CPPFLAGS = $(core_cppflags)
+tests_unit_core_hot_LDADD = tests/unit/libcore.a
+P3_TESTS += unit/core_hot:tests/unit/core_hot

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * core_hot.c - the straight way of an inbox message (hot.c) against the long one, its reference
+ *
+ * Two regions get the same entries, descriptors, queues and messages, at random. In one every message takes the long way;
+ * in the other the straight one is tried first. After each message both must agree in everything: event, descriptor,
+ * queue, lane, bytes. Options: --seed N, --scripts N.
+ */
+#include <stdio.h>
+#include "tap.h"
+#include "core_env.h"
+
+#define BUF 4096
+
+static uint64_t seed = 1, state;
+static unsigned scripts = 4000, straight;
+
+static uint64_t rnd(uint64_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+struct side {
+	struct p3l_ni *ni;
+	struct p3l_env env;
+	struct p3l_lane_tx tx;
+	uint64_t dirty[16];
+	uint8_t buf[2][BUF];
+	struct p3l_ref eq[2];
+};
+
+static struct side side[2];
+
+static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool polled, unsigned log_to, uint64_t bits,
+		 uint64_t ignore, ptl_process_id_t from, ptl_unlink_t op)
+{
+	struct p3l_setup s = c_setup();
+
+	d->ni = c_region(&s);
+	d->env = c_env(0, true);
+	memset(d->dirty, 0, sizeof(d->dirty));
+	d->tx = (struct p3l_lane_tx){ .dirty = d->dirty };
+	for (int i = 0; i < 2; i++)
+		if (p3l_eq_alloc(&d->env, d->ni, 8, &d->eq[i]) != PTL_OK)
+			bail("no queue");
+	if (polled)
+		d->ni->polled[0] |= 1u << 3;
+	for (unsigned i = 0; i < n_md; i++) {
+		ptl_md_t md = proto[i];
+		struct p3l_md_args a;
+		struct p3l_ref me, out;
+
+		md.start = d->buf[i];
+		memset(d->buf[i], 0xee, BUF);
+		a = c_args(&md, log_to < 2 ? &d->eq[log_to] : NULL);
+		if (p3l_me_attach(&d->env, d->ni, 3, from, bits, ignore, op, PTL_INS_AFTER, &me) != PTL_OK ||
+		    p3l_md_attach(&d->env, d->ni, me, &a, op, &out) != PTL_OK)
+			bail("no entry");
+	}
+}
+
+/* Take the message at the head as drain_locked() of the NAL does. */
+static void long_way(struct side *d, struct p3l_sink *sink)
+{
+	struct p3l_lane_hdr *lane = p3l_lane(d->ni, 2);
+	struct p3l_short done;
+	struct p3l_hdr h;
+	const void *data;
+	int lines = p3l_lane_peek(d->ni, lane, &h, &data);
+
+	if (lines <= 0)
+		return;
+	h.src = 2;
+	h.nid = C_NID;
+	h.pid = 102;
+	h.uid = C_UID;
+	h.jid = C_JID;
+	if (p3l_target_short(&d->env, d->ni, &h, data, &done, sink) == P3L_WAIT)
+		return;
+	p3l_lane_advance(d->ni, lane, (uint32_t)lines);
+	p3l_lane_release(d->ni, lane);
+	p3l_row(d->ni, 0)->stats.lane_msgs++;
+}
+
+static bool same_event(const struct p3l_slot *a, const struct p3l_slot *b)
+{
+	return a->word == b->word && a->link == b->link && a->match_bits == b->match_bits && a->hdr_data == b->hdr_data &&
+	       a->rlength == b->rlength && a->mlength == b->mlength && a->offset == b->offset && a->md == b->md &&
+	       a->md_gen == b->md_gen && a->threshold == b->threshold && a->initiator == b->initiator &&
+	       a->kind_fail == b->kind_fail && a->pt == b->pt;
+}
+
+static bool agree(void)
+{
+	const struct p3l_ni *a = side[0].ni, *b = side[1].ni;
+	const struct p3l_stats *x = &p3l_row(a, 0)->stats, *y = &p3l_row(b, 0)->stats;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct p3l_md *m = p3l_md(a, i), *n = p3l_md(b, i);
+
+		if (m->offset != n->offset || m->threshold != n->threshold || m->flags != n->flags || m->pending != n->pending ||
+		    m->last_ticket != n->last_ticket || m->gen != n->gen || m->me != n->me)
+			return false;
+		if (a->eq[i].head != b->eq[i].head || a->eq[i].tail != b->eq[i].tail)
+			return false;
+		if (memcmp(side[0].buf[i], side[1].buf[i], BUF))
+			return false;
+	}
+	return p3l_lane(a, 2)->head == p3l_lane(b, 2)->head && p3l_lane(a, 2)->head_pub == p3l_lane(b, 2)->head_pub &&
+	       x->recv_count == y->recv_count && x->recv_length == y->recv_length && x->drop_count == y->drop_count &&
+	       x->lane_msgs == y->lane_msgs;
+}
+
+static void send_both(void)
+{
+	static uint8_t data[128];
+	struct p3l_hdr h = c_hdr(P3L_PUT, 2, rnd(8) ? 3 : 4, rnd(4) ? 0 : rnd(4), rnd(10) ? rnd(57) : rnd(P3L_SHORT));
+
+	h.hdr_data = rnd(6) ? 0 : rnd(1000);
+	h.roffset = rnd(6) ? 0 : rnd(2 * BUF);
+	h.ac = rnd(20) ? 0 : rnd(4);
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)rnd(256);
+	for (int k = 0; k < 2; k++)
+		if (p3l_lane_room(side[k].ni, 2, &side[k].tx, h.rlength))
+			p3l_lane_put(side[k].ni, 2, &side[k].tx, &h, data, false);
+}
+
+/* What is left in the queues must be the same, too. Sometimes it is left there. */
+static bool read_both(void)
+{
+	for (uint32_t q = 0; q < 2; q++)
+		for (int n = 0; n < 4; n++) {
+			struct p3l_slot a, b;
+			int ra, rb;
+
+			if (!rnd(3))
+				continue;
+			ra = p3l_eq_read(&side[0].env, side[0].ni, q, &a, true);
+			rb = p3l_eq_read(&side[1].env, side[1].ni, q, &b, true);
+			if (ra != rb || (ra && !same_event(&a, &b)))
+				return false;
+		}
+	return true;
+}
+
+static bool script(void)
+{
+	static const unsigned options[] = { PTL_MD_OP_PUT, PTL_MD_EVENT_START_DISABLE, PTL_MD_EVENT_END_DISABLE,
+					    PTL_MD_MANAGE_REMOTE, PTL_MD_TRUNCATE, PTL_MD_MAX_SIZE, PTL_MD_ACK_DISABLE };
+	static const unsigned odds[] = { 95, 90, 5, 30, 20, 30, 20 };	/* of 100 */
+	unsigned n_md = 1 + (unsigned)rnd(2), log_to = (unsigned)rnd(3), wanted = (unsigned)rnd(2);
+	bool polled = rnd(8) != 0, ok = true;
+	uint64_t bits = rnd(3), ignore = rnd(5) ? ~(uint64_t)0 : rnd(4);
+	ptl_process_id_t from = rnd(6) ? C_ANY : (ptl_process_id_t){ C_NID, 100 + (uint32_t)rnd(4) };
+	ptl_unlink_t op = rnd(2) ? PTL_UNLINK : PTL_RETAIN;
+	ptl_md_t proto[2];
+
+	for (unsigned i = 0; i < n_md; i++) {
+		unsigned o = 0;
+
+		for (unsigned k = 0; k < sizeof(odds) / sizeof(*odds); k++)
+			o |= rnd(100) < odds[k] ? options[k] : 0;
+		proto[i] = c_md(0, rnd(4) ? BUF : rnd(200), rnd(5) ? PTL_MD_THRESH_INF : (int)rnd(5), o);
+		proto[i].max_size = rnd(200);
+	}
+	for (int k = 0; k < 2; k++)
+		make(&side[k], proto, n_md, polled, log_to, bits, ignore, from, op);
+	if (!rnd(10))
+		side[0].ni->ac[0].uid = side[1].ni->ac[0].uid = rnd(2) ? PTL_UID_ANY : 1;
+	for (int n = 0; ok && n < 60; n++) {
+		struct p3l_sink a = { .eq = (int)wanted }, b = a;
+		int rc;
+
+		for (uint64_t k = rnd(3); k > 0; k--)
+			send_both();
+		rc = p3l_inbox_hot(side[0].ni, 2, &a, rnd(2));
+		if (rc < 0)
+			long_way(&side[0], &a);
+		straight += rc > 0;
+		long_way(&side[1], &b);
+		ok = a.got == b.got && (!a.got || same_event(&a.ev, &b.ev)) && agree() && read_both();
+	}
+	for (int k = 0; k < 2; k++)
+		c_free(side[k].ni);
+	return ok;
+}
+
+static void t_straight_way_is_the_long_way(void)
+{
+	for (unsigned i = 0; i < scripts; i++) {
+		state = (seed + i) * 0x9e3779b97f4a7c15ULL | 1;
+		if (!script()) {
+			diag("the two ways differ: --seed %llu --scripts 1", (unsigned long long)(seed + i));
+			CHECK(0);
+			return;
+		}
+	}
+	diag("seed %llu: %u scripts, %u messages went straight", (unsigned long long)seed, scripts, straight);
+	CHECK(straight > scripts);		/* else nothing was compared */
+}
+
+int main(int argc, char **argv)
+{
+	static const struct t_case cases[] = { T(t_straight_way_is_the_long_way), { 0 } };
+
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--seed"))
+			seed = strtoull(argv[i + 1], NULL, 0);
+		if (!strcmp(argv[i], "--scripts"))
+			scripts = (unsigned)atoi(argv[i + 1]);
+	}
+	return t_run(cases);
+}
