@@ -6,14 +6,20 @@
 #	build/prefix          its libraries, headers and tools, installed
 #	build/mpich-portals   MPICH with the channel over Portals
 #	build/mpich-nemesis   MPICH from the same source with its own channel, to compare with
-#	build/cache           MPICH's source and objects (MPT_CACHE=DIR: kept elsewhere, for several clones)
 #	build/bin             what a user calls: links into the above
 #	build/log             output of every step
 #
+# MPICH's source and objects are kept outside, in MPT_CACHE (~/.cache/portals-mpt; build/cache where there is no home), so
+# that another clone on this machine need not compile 1100 files again; build-mpich says why that is safe.
 # A step is skipped when nothing it reads is newer than its stamp, so that a second build takes no time.
 
 SOURCES=(portals nal kernel-nal shmem-portals tools tests configure.ac Makefile.am)
 JOBS=${MPT_JOBS:-$(nproc)}
+if [ -z "${MPT_CACHE:-}" ]; then
+	MPT_CACHE=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/portals-mpt
+	mkdir -p "$MPT_CACHE" 2>/dev/null && [ -w "$MPT_CACHE" ] || MPT_CACHE=$BUILD/cache
+fi
+export MPT_CACHE
 
 ours_configure()
 {
@@ -52,7 +58,7 @@ build_mpich()
 	else
 		(cd "$ROOT" && newer "$stamp" mpich-ch3-portals/build-mpich) || return 0
 	fi
-	args=(--device "$device" --prefix "$BUILD/mpich-$device" --cache "${MPT_CACHE:-$BUILD/cache}" --jobs "$JOBS")
+	args=(--device "$device" --prefix "$BUILD/mpich-$device" --cache "$MPT_CACHE" --jobs "$JOBS")
 	[ "$device" = portals ] && args+=(--portals "$BUILD/prefix")
 	touch "$stamp.new"
 	step "MPICH with ch3:$device (the first time takes several minutes)" "mpich-$device" \
@@ -106,7 +112,7 @@ cmd_clean()
 	for d in "$BUILD"/*; do
 		case " ${keep[*]} " in *" $d "*) ;; *) rm -rf "$d" ;; esac
 	done
-	say "kept: downloads and caches in $(short "$DEPS") and $(short "$BUILD/cache") (clean --all removes them too)"
+	say "kept: downloads in $(short "$DEPS") (clean --all removes them too), MPICH's objects in $MPT_CACHE"
 }
 
 # run: aprun, which binds one rank per core where the cores suffice, and says so with -v
