@@ -48,7 +48,7 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 /* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
 static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
 {
-	const struct p3l_md *md = p3l_md(ni->l, s->md);
+	const struct p3l_md *md = p3l_md(ni->l, p3_likely(s->md < ni->limits.max_mds) ? s->md : 0);
 
 	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
 	ev->initiator.nid = ni->l->nid;
@@ -129,6 +129,9 @@ P3A_API int PtlEQPeek(ptl_handle_eq_t h, ptl_event_t *ev)
 	return get(h, ev, false);
 }
 
+/* Beside busy processes one yield takes a time slice: then sleeping is cheaper, whatever PTL_YIELD says. */
+#define YIELD_NS 100000
+
 struct poll_set {
 	struct nal_ni *ni;
 	const ptl_handle_eq_t *eqs;
@@ -186,7 +189,7 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	static unsigned turn;
 	struct nal_ni *ni = p->ni;
 	unsigned first = p->n > 1 ? turn++ : 0;
-	int64_t end = -1, began = -1, hang_ns = ni->hang_ns;
+	int64_t end = -1, yield_end = -1, began = -1, hang_ns = ni->hang_ns;
 	unsigned polls = 0;
 	int rc;
 
@@ -216,8 +219,14 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 		if (polls < ni->spin)
 			continue;
 		if (polls < ni->spin + ni->yield) {
-			sched_yield();
-			continue;
+			int64_t now = now_ns();
+
+			if (yield_end < 0)
+				yield_end = now + YIELD_NS;
+			if (now < yield_end) {
+				sched_yield();
+				continue;
+			}
 		}
 		if (p3_unlikely(hang_ns)) {
 			if (began < 0)

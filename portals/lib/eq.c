@@ -71,8 +71,8 @@ int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 	p3l_own_lock(env, ni);
 	p3_store(&q->gen, q->gen + 1);
 	p3_fence();
-	for (uint32_t t = q->tail - (1u << q->log2); t != q->tail; t++)
-		outstanding |= p3_load_acq(&slot_of(ni, q, t)->word) != (t << 1 | 1);
+	for (uint32_t t = q->tail - (1u << (q->log2 & 31)); t != q->tail; t++)
+		outstanding |= !p3l_eq_slot(ni, q, t) || p3_load_acq(&slot_of(ni, q, t)->word) != (t << 1 | 1);
 	if (!outstanding) {
 		p3l_space_free(ni, q->slots, q->log2 + 6);
 		p3_store_rel(&q->flags, 0);
@@ -134,16 +134,20 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
 {
 	struct p3l_eq *q = &ni->eq[eq];
-	uint32_t n = 1u << q->log2, word;
+	uint32_t n = 1u << (p3_load(&q->log2) & 31), word;
 	int rc = 0;
 
 	if (!env->single)
 		while (!p3_cas32(&q->rlock, 0, env->self))
 			env->relax(1);
 	for (;;) {
-		struct p3l_slot *s = slot_of(ni, q, q->head);
+		struct p3l_slot *s = p3l_eq_slot(ni, q, q->head);
 		int32_t ahead;
 
+		if (p3_unlikely(!s)) {
+			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+			break;
+		}
 		word = p3_load_acq(&s->word);
 		ahead = (int32_t)(word - (q->head << 1 | 1));
 		if (p3_likely(ahead < 0))

@@ -57,8 +57,8 @@ int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool 
 		return -1;
 	q = &ni->eq[sink->eq];
 	t = q->head;
-	s = (struct p3l_slot *)((char *)ni + q->slots) + (t & ((1u << q->log2) - 1));
-	if (p3_load(&s->word) != ((t - (1u << q->log2)) << 1 | 1) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
+	s = p3l_eq_slot(ni, q, t);
+	if (!s || p3_load(&s->word) != ((t - (1u << q->log2)) << 1 | 1) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
 		return -1;
 
 	p3_store(&s->word, t << 1 | 1);		/* posted and read, as p3l_eq_pass() has it */

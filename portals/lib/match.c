@@ -49,12 +49,16 @@ static inline bool matches(const struct p3l_me *me, const struct p3l_hdr *h)
 	       (me->match_pid == h->pid || me->match_pid == PTL_PID_ANY);
 }
 
-/* First MD of the list that takes @h: index + 1, or 0. [lock] */
+/*
+ * First MD of the list that takes @h: index + 1, or 0. [lock] @later: the list is empty, or has an
+ * entry that lacks only an MD, or one with room: where the owner has promised to poll, it is about to post one.
+ */
 static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h, uint64_t *off,
-		     uint64_t *mlength)
+		     uint64_t *mlength, bool *later)
 {
 	uint32_t i = ni->pt[h->pt].head, steps = 0;
 
+	*later = !i;
 	while (i) {
 		const struct p3l_me *me;
 		const struct p3l_md *md;
@@ -63,17 +67,24 @@ static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct 
 			goto corrupt;
 		me = p3l_me(ni, i - 1);
 		i = me->next;
-		if (!matches(me, h) || !me->md)
+		if (!matches(me, h))
 			continue;
 		if (p3_unlikely(me->md > ni->max_md))
 			goto corrupt;
-		md = p3l_md(ni, me->md - 1);
-		if (md->threshold == 0 || (md->flags & (P3L_MD_SPENT | P3L_MD_USED)) != P3L_MD_USED)
+		if (!me->md) {
+			*later = true;
 			continue;
+		}
+		md = p3l_md(ni, me->md - 1);
 		if ((md->options & needs[h->type]) != needs[h->type])
 			continue;
+		if (md->threshold == 0 || (md->flags & (P3L_MD_SPENT | P3L_MD_USED)) != P3L_MD_USED) {
+			*later = true;
+			continue;
+		}
 		if (fits(md, h, off, mlength))
 			return me->md;
+		*later |= !(md->options & PTL_MD_MANAGE_REMOTE) && h->rlength <= md->length;
 	}
 	return 0;
 corrupt:
@@ -142,6 +153,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	struct p3l_md *md;
 	uint64_t off, mlength;
 	uint32_t i;
+	bool later;
 	int eq;
 
 	if (p3_unlikely(h->pt > ni->max_pt || h->ac > ni->max_ac || !admits(&ni->ac[h->ac], h)))
@@ -149,17 +161,16 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->lockless = env->single && ni->slot == env->self - 1 && p3l_pt_polled(ni, h->pt);
 	if (!op->lockless)
 		p3l_lock(env, ni, h->pt);
-	i = find(env, ni, h, &off, &mlength);
-	if (p3_unlikely(!i))
+	i = find(env, ni, h, &off, &mlength, &later);
+	if (p3_unlikely(!i)) {
+		if (may_wait && later)
+			goto wait;
 		goto drop_unlock;
+	}
 	md = p3l_md(ni, i - 1);
 	eq = p3l_eq_of(ni, md->eq);
-	if (may_wait && eq >= 0 && !p3l_eq_room(ni, (uint32_t)eq, 3)) {
-		if (!op->lockless)
-			p3l_unlock(ni, h->pt);
-		p3_store_rel(&op->state, P3L_OP_IDLE);
-		return P3L_WAIT;
-	}
+	if (may_wait && eq >= 0 && !p3l_eq_room(ni, (uint32_t)eq, 3))
+		goto wait;
 
 	op->md = i - 1;
 	op->md_gen = md->gen;
@@ -230,6 +241,12 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	}
 	return P3L_MATCHED;
 
+wait:
+	if (!op->lockless)
+		p3l_unlock(ni, h->pt);
+	p3_store_rel(&op->state, P3L_OP_IDLE);
+	return P3L_WAIT;
+
 drop_unlock:
 	if (!op->lockless)
 		p3l_unlock(ni, h->pt);
@@ -292,7 +309,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	enum p3l_verdict v = P3L_MATCHED;
 	struct p3l_slot ev;
 	struct p3l_md *md;
-	bool polled, was_spent;
+	bool polled, was_spent, later;
 	uint64_t off, mlength;
 	uint32_t i, t;
 	int eq;
@@ -304,9 +321,9 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	polled = p3l_pt_polled(ni, h->pt);
 	if (!polled || !env->single)		/* nobody but us matches in a polled entry */
 		p3l_lock(env, ni, h->pt);
-	i = find(env, ni, h, &off, &mlength);
+	i = find(env, ni, h, &off, &mlength, &later);
 	if (p3_unlikely(!i)) {
-		v = P3L_DROPPED;
+		v = polled && later ? P3L_WAIT : P3L_DROPPED;
 		goto unlock;
 	}
 	md = p3l_md(ni, i - 1);

@@ -95,7 +95,7 @@ uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2)
 	if (log2 >= 32)
 		return 0;
 	off = ni->space_free[log2];
-	if (off) {
+	if (off && off < ni->size && ni->size - off >= (uint64_t)1 << log2) {
 		ni->space_free[log2] = *(uint64_t *)((char *)ni + off);
 		return off;
 	}

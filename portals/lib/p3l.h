@@ -493,21 +493,32 @@ static inline bool p3l_eq_idle(const struct p3l_ni *ni, uint32_t eq)	/* nothing 
 {
 	return p3_load_acq(&ni->eq[eq].tail) == p3_load(&ni->eq[eq].head);
 }
+/* Slot of @ticket, or NULL where a peer has written nonsense over the queue's place. */
+static inline struct p3l_slot *p3l_eq_slot(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t ticket)
+{
+	uint64_t slots = p3_load(&q->slots);
+	uint32_t log2 = p3_load(&q->log2);
+
+	if (p3_unlikely(log2 > 24 || slots >= ni->size || ni->size - slots < (uint64_t)sizeof(struct p3l_slot) << log2 ||
+			slots % sizeof(struct p3l_slot)))
+		return NULL;
+	return (struct p3l_slot *)((char *)ni + slots) + (ticket & ((1u << log2) - 1));
+}
+
 static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap look: something to read? */
 {
 	const struct p3l_eq *q = &ni->eq[eq];
-	const struct p3l_slot *s = (const struct p3l_slot *)((const char *)ni + q->slots) +
-				   (q->head & ((1u << q->log2) - 1));
+	const struct p3l_slot *s = p3l_eq_slot(ni, q, q->head);
 
-	return (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
+	return s && (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
 }
 /* Owner, one thread: ticket @t is ours and the next to be read: count it as posted and read. False: post it. */
 static inline bool p3l_eq_pass(struct p3l_ni *ni, uint32_t eq, uint32_t t)
 {
 	struct p3l_eq *q = &ni->eq[eq];
-	struct p3l_slot *s = (struct p3l_slot *)((char *)ni + q->slots) + (t & ((1u << q->log2) - 1));
+	struct p3l_slot *s = p3l_eq_slot(ni, q, t);
 
-	if (t != q->head || p3_load_acq(&s->word) != ((t - (1u << q->log2)) << 1 | 1))
+	if (!s || t != q->head || p3_load_acq(&s->word) != ((t - (1u << q->log2)) << 1 | 1))
 		return false;
 	p3_store_rel(&s->word, t << 1 | 1);
 	p3_store_rel(&q->head, t + 1);
@@ -543,7 +554,8 @@ struct p3l_short {
 	bool ack;
 	uint64_t off, mlength;
 };
-/* Match @h and charge the MD; @op says where the data go. WAIT (polled entries, @may_wait): no room now. */
+/* Match @h and charge the MD; @op says where the data go. WAIT (polled entries, @may_wait): no room now, in
+ * the queue or in the MDs. */
 enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
 				  struct p3l_op *op, bool may_wait);
 /* Data are in place, or not (@fail). Posts END, unlinks. Returns whether an ack is to be sent. */

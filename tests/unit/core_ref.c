@@ -462,6 +462,38 @@ static void end(struct r_ni *r, struct r_op *op, uint32_t fail)
 	done(r, op->md, ev);
 }
 
+/*
+ * Nobody took @q, of a polled entry: is its owner about to post something that would? So if the list is empty, or an
+ * entry for @q has no MD, one that is used up, or one too full.
+ */
+static bool worth_waiting(const struct r_ni *r, const struct r_req *q)
+{
+	const struct r_ac *a = &r->ac[q->ac <= r->max_ac ? q->ac : 0];
+	unsigned op = q->type == R_PUT ? PTL_MD_OP_PUT : q->type == R_GET ? PTL_MD_OP_GET : PTL_MD_OP_PUT | PTL_MD_OP_GET;
+
+	if (q->pt > r->max_pt || q->ac > r->max_ac || (a->uid != q->uid && a->uid != PTL_UID_ANY) ||
+	    (a->jid != q->jid && a->jid != PTL_JID_ANY) || (a->nid != q->nid && a->nid != PTL_NID_ANY) ||
+	    (a->pid != q->pid && a->pid != PTL_PID_ANY) || (a->pt != q->pt && a->pt != PTL_PT_INDEX_ANY))
+		return false;
+	if (!r->len[q->pt])
+		return true;
+	for (int k = 0; k < r->len[q->pt]; k++) {
+		const struct r_me *e = &r->me[r->list[q->pt][k]];
+		const struct r_md *m = &r->md[e->md >= 0 ? e->md : 0];
+
+		if ((e->id.nid != q->nid && e->id.nid != PTL_NID_ANY) || (e->id.pid != q->pid && e->id.pid != PTL_PID_ANY) ||
+		    ((e->bits ^ q->match_bits) & ~e->ignore))
+			continue;
+		if (e->md < 0)
+			return true;
+		if ((m->v.options & op) != op)
+			continue;
+		if (!active(m) || (!(m->v.options & PTL_MD_MANAGE_REMOTE) && q->rlength <= m->total))
+			return true;
+	}
+	return false;
+}
+
 int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct r_op *op)
 {
 	static const int kind[] = { [R_PUT] = PTL_EVENT_PUT_END, [R_GET] = PTL_EVENT_GET_END,
@@ -471,6 +503,8 @@ int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct 
 
 	memset(op, 0, sizeof(*op));
 	op->md = r_match(r, q, &op->mlength, &op->offset);
+	if (op->md < 0 && may_wait && worth_waiting(r, q))
+		return R_WAIT;
 	if (op->md < 0) {
 		r->drops++;
 		r->drop_bytes += q->rlength;

@@ -187,7 +187,7 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
  * PtlPTPolled_np - the owner of a portal table entry promises to poll its event queues
  * @on: 1: puts to @pt_index wait in the owner's inbox until it calls PtlEQGet, PtlEQWait or PtlEQPoll, and a full
  *      inbox makes PtlPut return PTL_NO_SPACE there; puts are at most PTL_INLINE_MAX_NP bytes (PTL_MD_ILLEGAL
- *      beyond). 0: puts are completed by the initiator when the owner does not poll (application bypass; default)
+ *      beyond). They also wait there while the entry's list is empty, or its MDs are used up. 0: puts are completed by the initiator when the owner does not poll (application bypass; default)
  * Saves the initiator a fence and a remote look for each message. Set it before peers send (e.g. before a barrier).
  * Return: PTL_OK, PTL_NI_INVALID, PTL_PT_INDEX_INVALID.
  */
