@@ -57,7 +57,10 @@ bench_run()
 		# its records are JSON lines as they are
 		local a=()
 		for f in "$@"; do [ "$f" = --json ] || a+=("$f"); done
-		"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks 2 "${a[@]+"${a[@]}"}" ;;
+		# by itself, as most programs that only compute, and as two ranks of a job, whose memory is adopted
+		for f in 1 2; do
+			"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks $f "${a[@]+"${a[@]}"}" || return
+		done ;;
 	portals_pingpong)
 		if [ "$lib" = ours-off ]; then
 			PTL_SMARTMAP=no "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"

@@ -54,8 +54,8 @@ for my $meta (sort grep { /\.meta$/ } readdir $d) {
 	(my $json = $meta) =~ s/meta$/json/;
 	open $f, '<', "$dir/raw/$json" or next;
 	while (<$f>) {		# one record a line, see tests/bench/bench.h
-		if (/"bench":"harm_(\w+)".*"unit":"([^"]*)","plain":([-+.\deE]+),"with":([-+.\deE]+),"ratio":([-+.\deE]+),"rss_plain_kb":(\d+),"rss_with_kb":(\d+),"rss_ratio":([-+.\deE]+)/) {
-			push @harm, { name => $1, unit => $2, plain => $3, with => $4, ratio => $5, rss_plain => $6, rss_with => $7, rss_ratio => $8 };
+		if (/"bench":"harm_(\w+)","ranks":(\d+).*"unit":"([^"]*)","plain":([-+.\deE]+),"with":([-+.\deE]+),"ratio":([-+.\deE]+),"rss_plain_kb":(\d+),"rss_with_kb":(\d+),"rss_ratio":([-+.\deE]+)/) {
+			push @harm, { name => ($2 == 1 ? 'alone' : 'job') . "_$1", unit => $3, plain => $4, with => $5, ratio => $6, rss_plain => $7, rss_with => $8, rss_ratio => $9 };
 			next;
 		}
 		my ($fig, $bytes, $value) = /"figure":"(\w+)","bytes":(\d+),"value":([-+.\deE]+)/ or next;
@@ -280,7 +280,7 @@ figure_ratio('mpi_time_fresh_' . size_name($_), 'ours', 'mpi_p2p', 'fresh', $_, 
 figure_ratio('mpi_message_rate_8B', 'ours', 'mpi_p2p', 'message_rate', 8, 'msg/s', 'higher', \@peers, 1.0,
 	     sprintf($p2p, 'ours', 'rate'));
 
-# Do no harm: speed of programs that only compute, as ranks of a job against plain Linux, and their peak memory.
+# Do no harm: speed of programs that only compute, alone and as ranks of a job, against plain Linux, and their peak memory.
 for my $p (@harm) {
 	my %r = (library => 'ours', reference => 'plain Linux', command => './mpt bench harm', rounds => 1);
 	push @records, { %r, figure => "harm_$p->{name}_speed", value => $p->{with}, unit => $p->{unit}, reference_value => $p->{plain},
