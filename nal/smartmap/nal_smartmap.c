@@ -593,8 +593,10 @@ static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 {
 	struct priv *pv = priv_of(ni);
 
+	(void)eq;
 	/* where the last message came from there may be more; but others come to their turn */
-	if (sink && ++pv->streak % STREAK && p3l_inbox_hot(ni->l, pv->last_lane, sink, pv->burst > 2) > 0) {
+	if (sink && pv->last_lane < ni->n_peers && ++pv->streak % STREAK &&
+	    p3l_inbox_hot(ni->l, pv->last_lane, sink, pv->burst > 2) > 0) {
 		pv->burst++;
 		return;
 	}
@@ -604,7 +606,7 @@ static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	if (p3_unlikely(knocked(ni->l)))
 		take_knocks(ni);
 	if (pv->n_hot && !mark_hot(ni, P3L_W_POLL) && !pv->attending)
-		for (int i = 0; i < 4 && !any_lane(ni) && !p3l_eq_ready(ni->l, eq); i++)
+		for (int i = 0; i < 4 && !any_lane(ni); i++)
 			p3_barrier();	/* so that we are seldom found away */
 	drain_own(ni, sink);
 	if (!sink || !sink->got)
@@ -900,6 +902,7 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	ni->env.self = s.slot + 1;
 	ni->env.alive = alive;
 	ni->env.relax = relax;
+	pv->last_lane = UINT32_MAX;		/* none yet */
 	pv->inbox_max = (uint32_t)k->inbox_max;
 	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
 	pv->together = !p3_rt_oversubscribed();
