@@ -41,6 +41,7 @@
 #define HOT_MAX		8		/* lanes that an owner marks */
 #define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
 #define STREAK		16		/* messages from one lane before all are looked at */
+#define FIRST_LOOK	16		/* pauses before the first of them */
 #define PATIENCE	200		/* looks that an initiator gives an owner who polls now and then */
 
 /* An operation whose copy we have handed to its target. */
@@ -589,28 +590,48 @@ static inline void leave(struct nal_ni *ni)
 		drain_own(ni, NULL);
 }
 
+/*
+ * The lane that gave the last message, straight: there may be more, and whoever waits in a call looks there often. Every
+ * STREAK-th time the others have their turn.
+ */
+static inline bool look_there(struct nal_ni *ni, struct p3l_sink *sink, int looks)
+{
+	struct priv *pv = priv_of(ni);
+
+	if (!sink || pv->last_lane >= ni->n_peers || ++pv->streak % STREAK == 0)
+		return false;
+	while (looks-- > 0) {
+		int rc = p3l_inbox_hot(&ni->env, ni->l, pv->last_lane, sink, pv->burst > 2);
+
+		if (rc > 0)
+			pv->burst++;
+		if (rc)
+			return rc > 0;
+	}
+	return false;
+}
+
 static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 {
 	struct priv *pv = priv_of(ni);
 
 	(void)eq;
-	/* where the last message came from there may be more; but others come to their turn */
-	if (sink && pv->last_lane < ni->n_peers && ++pv->streak % STREAK &&
-	    p3l_inbox_hot(ni->l, pv->last_lane, sink, pv->burst > 2) > 0) {
-		pv->burst++;
+	if (p3_likely(!pv->n_hot) && look_there(ni, sink, 1))
 		return;
-	}
 	look_elsewhere(ni);
 	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
 		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */
 	if (p3_unlikely(knocked(ni->l)))
 		take_knocks(ni);
-	if (pv->n_hot && !mark_hot(ni, P3L_W_POLL) && !pv->attending)
-		for (int i = 0; i < 4 && !any_lane(ni); i++)
-			p3_barrier();	/* so that we are seldom found away */
+	if (pv->n_hot) {
+		mark_hot(ni, P3L_W_POLL);
+		if (look_there(ni, sink, pv->attending ? 32 : 8))	/* so that we are seldom found away */
+			goto out;
+	}
 	drain_own(ni, sink);
 	if (!sink || !sink->got)
 		pv->burst = 0;
+out:
 	if (pv->n_hot && !pv->attending)
 		leave(ni);
 }
@@ -618,12 +639,14 @@ static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 static void nal_attend(struct nal_ni *ni, bool on)
 {
 	struct priv *pv = priv_of(ni);
+	int n = on ? 1 : -1;
 
-	if (on) {
-		p3_fetch_add(&pv->attending, 1);
-	} else if (p3_fetch_add(&pv->attending, -1) == 1 && pv->n_hot) {
+	if (ni->env.single)
+		n = pv->attending += n;
+	else
+		n += p3_fetch_add(&pv->attending, n);
+	if (!n && pv->n_hot)
 		leave(ni);
-	}
 }
 
 static void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
@@ -695,11 +718,14 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 	struct p3l_line *next = p3l_lane_line(p->l, lane, p->tx.tail);
 
 	for (int i = 0; was == P3L_W_AWAY && i < PATIENCE; i++) {
-		uint32_t w = p3_load_acq(&next->word);
+		uint32_t w;
 
+		p3_pause();
+		if (i < FIRST_LOOK)	/* looking takes the line from the owner, who is about to write it */
+			continue;
+		w = p3_load_acq(&next->word);
 		if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail))
 			return;
-		p3_pause();
 	}
 	flush_lane(ni, slot, p);
 	p->polls = false;

@@ -2,8 +2,7 @@
 /*
  * hot.c - the usual case of an inbox message, straight through
  *
- * A short message without options for a polled entry, whose first ME takes everything into a plain buffer, and the caller
- * waits for just this event: matched, copied and handed over in one piece. Everything that differs in any point is left
+ * A short message without ack or offset, whose first ME takes it into a plain buffer, and the caller waits for just this event: matched, copied and handed over in one piece. Everything that differs in any point is left
  * as it is, for the long way (p3l_target_short), which is the reference: whatever this function does, that one would have
  * done too. The only step that could fail half-way, the ticket of the event, comes before the first change.
  */
@@ -12,30 +11,28 @@
 #define FETCH 4		/* lines */
 #define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
 
-/* Owner with one thread. @burst: messages come faster than they are taken, so the next lines are written already: fetch
- * ahead (a line not yet written would be taken from the initiator). 1: taken, in @sink. 0: nothing at the head of lane @slot. -1: take the long way. */
-int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst)
+static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *lane, uint32_t head, struct p3l_line *m,
+		       uint32_t f, uint32_t pt, uint32_t n, struct p3l_sink *sink)
 {
-	struct p3l_lane_hdr *lane = p3l_lane(ni, slot);
-	uint32_t head = p3_load(&lane->head), pt, n, t, i;
-	struct p3l_line *m = p3l_lane_line(ni, lane, head);
+	const uint8_t *from = m->body;
 	const struct p3l_ac *ac = &ni->ac[0];
+	uint64_t off, bits = 0, hdr_data = 0;
 	struct p3l_stats *stats;
 	const struct p3l_me *me;
 	struct p3l_slot *s;
 	struct p3l_md *md;
 	struct p3l_eq *q;
-	uint64_t off;
+	uint32_t t, i;
 	char *to;
 
-	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
-		return 0;
-	if (burst)
-		__builtin_prefetch(p3l_lane_line(ni, lane, head + FETCH));
-	pt = p3_load(&m->pt);
-	n = p3_load(&m->len);
-	if (p3_load(&m->flags) || n > sizeof(m->body) || pt > ni->max_pt || !p3l_pt_polled(ni, pt))
-		return -1;
+	if (f & P3L_LF_MATCH) {
+		p3l_copy(&bits, from, 8);
+		from += 8;
+	}
+	if (f & P3L_LF_HDR) {
+		p3l_copy(&hdr_data, from, 8);
+		from += 8;
+	}
 	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
 	    ac->pt != PTL_PT_INDEX_ANY)
 		return -1;
@@ -44,7 +41,7 @@ int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool 
 		return -1;
 	me = p3l_me(ni, i);
 	i = me->md - 1;
-	if ((me->match_bits & ~me->ignore_bits) || me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY ||
+	if (((me->match_bits ^ bits) & ~me->ignore_bits) || me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY ||
 	    i >= ni->max_md)
 		return -1;
 	md = p3l_md(ni, i);
@@ -68,8 +65,8 @@ int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool 
 	md->last_ticket = t;
 	sink->ev.word = t << 1 | 1;
 	sink->ev.link = t;
-	sink->ev.match_bits = 0;
-	sink->ev.hdr_data = 0;
+	sink->ev.match_bits = bits;
+	sink->ev.hdr_data = hdr_data;
 	sink->ev.rlength = n;
 	sink->ev.mlength = n;
 	sink->ev.offset = off;
@@ -86,13 +83,53 @@ int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool 
 	stats->lane_msgs++;
 	to = (char *)(uintptr_t)(md->start + off);
 	for (i = 0; i + 8 <= n; i += 8) {
-		p3l_copy(to + i, m->body + i, 8);
+		p3l_copy(to + i, from + i, 8);
 		p3_barrier();			/* keeps this a loop: a call takes longer than the copy */
 	}
 	for (; i < n; i++)
-		to[i] = (char)m->body[i];
+		to[i] = (char)from[i];
 	p3_store_rel(&lane->head, head + 1);
 	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
 		p3_store_rel(&lane->head_pub, head + 1);
 	return 1;
+}
+
+/*
+ * Owner with one thread. @burst: messages come faster than they are taken, so the next lines are written already: fetch
+ * ahead (a line not yet written would be taken from the initiator). 1: taken, in @sink. 0: nothing at the head of lane
+ * @slot. -1: take the long way.
+ *
+ * A message of a polled entry needs no lock, since nobody else takes it or matches there. For any other the lock of the
+ * lane and of the entry are taken, each by one try.
+ */
+int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst)
+{
+	struct p3l_lane_hdr *lane = p3l_lane(ni, slot);
+	uint32_t head = p3_load(&lane->head), pt, n, f;
+	struct p3l_line *m = p3l_lane_line(ni, lane, head);
+	bool polled;
+	int rc = -1;
+
+	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
+		return 0;
+	if (burst)
+		__builtin_prefetch(p3l_lane_line(ni, lane, head + FETCH));
+	pt = p3_load(&m->pt);
+	n = p3_load(&m->len);
+	f = p3_load(&m->flags);
+	if (f & ~(uint32_t)(P3L_LF_MATCH | P3L_LF_HDR) || pt > ni->max_pt ||
+	    n + 8 * ((f & P3L_LF_MATCH) + ((f & P3L_LF_HDR) >> 1)) > sizeof(m->body))
+		return -1;
+	polled = p3l_pt_polled(ni, pt);
+	if (p3_likely(polled))
+		return take(ni, slot, lane, head, m, f, pt, n, sink);
+	if (!p3_cas32(&lane->lock, 0, env->self))
+		return -1;
+	if (p3_likely(p3_load(&lane->head) == head) &&	/* else its initiator has emptied it meanwhile */
+	    p3_likely(p3_cas32(&ni->pt[pt].lock, 0, env->self))) {
+		rc = take(ni, slot, lane, head, m, f, pt, n, sink);
+		p3l_unlock(ni, pt);
+	}
+	p3l_lane_unlock(lane);
+	return rc;
 }

@@ -70,18 +70,63 @@ bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uin
 	return room(ni, p3l_lane(ni, slot), tx, 2 * lines);
 }
 
+/* Whole words, then bytes, without a call, which would take longer than the copy. */
+static inline void copy_words(uint8_t *d, const uint8_t *s, uint32_t n)
+{
+	for (; n >= 8; d += 8, s += 8, n -= 8) {
+		p3l_copy(d, s, 8);
+		p3_barrier();			/* keeps this a loop */
+	}
+	for (; n; n--) {
+		*d++ = *s++;
+		p3_barrier();
+	}
+}
+
+static void ring(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx)
+{
+	p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
+	tx->used = true;
+}
+
 uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
 		  const void *data, bool ask)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
-	uint8_t f = (h->match_bits ? P3L_LF_MATCH : 0) | (h->hdr_data ? P3L_LF_HDR : 0) |
-		    (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0);
-	uint32_t bytes = 8 + words(f) * 8 + (uint32_t)h->rlength, lines = (bytes + P3L_LINE - 1) / P3L_LINE;
-	uint32_t to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
+	uint8_t f, first = (uint8_t)((h->match_bits ? P3L_LF_MATCH : 0) | (h->hdr_data ? P3L_LF_HDR : 0));
+	uint32_t bytes, lines, to_end, old;
 	struct p3l_line *m;
-	uint32_t old;
 	uint64_t *w;
 
+	/* the usual case: all in one line */
+	if (p3_likely(!h->roffset && !h->ack && !h->ac && h->rlength + (first & 1) * 8 + (first >> 1) * 8 <= sizeof(m->body))) {
+		uint8_t *d;
+
+		m = p3l_lane_line(ni, l, tx->tail);
+		d = m->body;
+		m->flags = first;
+		m->pt = (uint8_t)h->pt;
+		m->len = (uint16_t)h->rlength;
+		if (first & P3L_LF_MATCH) {
+			p3l_copy(d, &h->match_bits, 8);
+			d += 8;
+		}
+		if (first & P3L_LF_HDR) {
+			p3l_copy(d, &h->hdr_data, 8);
+			d += 8;
+		}
+		copy_words(d, data, (uint32_t)h->rlength);
+		old = publish(ni, l, tx, m, 1, ask);
+		if (!ask)		/* else the owner marks the next lines, and has them */
+			p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
+		if (p3_unlikely(!tx->used))
+			ring(ni, slot, tx);
+		return old;
+	}
+	f = (uint8_t)(first | (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0));
+	bytes = 8 + words(f) * 8 + (uint32_t)h->rlength;
+	lines = (bytes + P3L_LINE - 1) / P3L_LINE;
+	to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
 	if (p3_unlikely(lines > to_end)) {
 		m = p3l_lane_line(ni, l, tx->tail);
 		m->flags = P3L_LF_SKIP;
@@ -104,26 +149,13 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 		*w++ = h->md | (uint64_t)h->md_gen << 32;
 	if (f & P3L_LF_AC)
 		*w++ = h->ac;
-	if (h->rlength <= 64) {			/* inline: no call, whole words; the ring has room behind */
-		const char *s = data;
-		char *d = (char *)w;
-		uint32_t n = (uint32_t)h->rlength;
-
-		while (n >= 8) {
-			p3l_copy(d, s, 8);
-			d += 8, s += 8, n -= 8;
-		}
-		while (n--)
-			*d++ = *s++;
-	} else {
+	if (h->rlength <= 64)			/* the ring has room behind */
+		copy_words((uint8_t *)w, data, (uint32_t)h->rlength);
+	else
 		p3l_copy(w, data, h->rlength);
-	}
 	old = publish(ni, l, tx, m, lines, ask);
-	p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
-	if (p3_unlikely(!tx->used)) {
-		p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
-		tx->used = true;
-	}
+	if (p3_unlikely(!tx->used))
+		ring(ni, slot, tx);
 	return old;
 }
 

@@ -637,7 +637,7 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 }
 
 /* hot.c */
-int p3l_inbox_hot(struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst);
+int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst);
 
 /* iov.c: pieces of an MD's memory. Walks [off, off+len) of the MD; @seg gets address and length of each piece. */
 struct p3l_walk {

@@ -177,7 +177,7 @@ static bool script(void)
 
 		for (uint64_t k = rnd(3); k > 0; k--)
 			send_both();
-		rc = p3l_inbox_hot(side[0].ni, 2, &a, rnd(2));
+		rc = p3l_inbox_hot(&side[0].env, side[0].ni, 2, &a, rnd(2));
 		if (rc < 0)
 			long_way(&side[0], &a);
 		straight += rc > 0;
