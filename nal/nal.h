@@ -30,7 +30,8 @@ struct nal_peer {
 	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
 	struct p3l_lane_tx tx;
 	bool polls;			/* guess: it sits in polling calls */
-	bool dead;
+	bool polled;			/* we have put to a polled entry; the last such message ends at line: */
+	uint32_t polled_end;
 	uint32_t lock;			/* threads of ours that send to it */
 };
 

@@ -37,7 +37,7 @@
 #define MPIDI_PTL_SMALL_SIZE    (64 * 1024)
 #define MPIDI_PTL_BIG_SIZE      (256 * 1024)
 #define MPIDI_PTL_BURST         (3 * MPIDI_PTL_BIG_SIZE)
-#define MPIDI_PTL_MAX_GETS      64      /* on their way at one time: each needs a descriptor and an event slot */
+#define MPIDI_PTL_MAX_GETS      7       /* on their way at one time: a peer keeps 8 records of what we have not finished */
 #define MPIDI_PTL_YIELD_NS      100000  /* how long a waiting rank yields before it sleeps */
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
 

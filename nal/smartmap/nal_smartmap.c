@@ -65,8 +65,9 @@ struct priv {
 	uint32_t inbox_max;		/* longest put by inbox where we may choose */
 	bool together;			/* long copies are shared with a polling peer: not with fewer cores than ranks */
 	bool fences;			/* no membarrier: wakers fence for themselves */
-	int attending;
+	int attending, sleepers;	/* threads */
 	uint32_t looks;			/* for the next look at who has died */
+	uint32_t hot_lock;		/* threads */
 	uint32_t n_hot;
 	struct { uint32_t slot, idle; } hot[HOT_MAX];
 };
@@ -351,11 +352,12 @@ static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 		nal_together_help(ni, s);
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(ni->l, s)->op[k];
-			struct nal_peer *p;
 			struct region t, b;
+			struct nal_peer *p;
+			struct p3l_op o;
 			int rc;
 
-			if (p3_load_acq(&op->state) != P3L_OP_HAND ||
+			if (p3_load_acq(&op->state) != P3L_OP_HAND || op->md >= ni->l->max_md ||
 			    !p3_cas32(&op->state, P3L_OP_HAND, P3L_OP_MOVE))
 				continue;
 			p = peer_of(ni, s);
@@ -363,9 +365,10 @@ static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 			b = (struct region){ op->peer_addr, 0, 0, 0 };
 			/* seen from here the bounce buffer is the far side, our MD the own one */
 			rc = p ? move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true) : -ESRCH;
+			o = *op;		/* the record is its initiator's again once it has ended */
 			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
-				p3l_ack(&ni->env, p->l, (struct p3l_ref){ op->src_md, op->src_md_gen }, ni->l->slot,
-					op->pt, op->match_bits, op->moff, op->rlength, op->mlength);
+				p3l_ack(&ni->env, p->l, (struct p3l_ref){ o.src_md, o.src_md_gen }, ni->l->slot, o.pt,
+					o.match_bits, o.moff, o.rlength, o.mlength);
 			if (p)
 				wake(ni, p->l);
 		}
@@ -536,6 +539,7 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 	struct priv *pv = priv_of(ni);
 	struct p3l_ni *l = ni->l;
 
+	lock_word(ni, &pv->hot_lock);
 	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++) {
 		uint64_t k = p3_load(&l->knock[w]) ? p3_xchg(&l->knock[w], 0) : 0;
 
@@ -544,7 +548,7 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 
 			for (i = 0; i < pv->n_hot && pv->hot[i].slot != s; i++)
 				;
-			if (s >= l->n_slots || i == HOT_MAX)
+			if (s >= l->n_slots || i >= HOT_MAX)
 				continue;
 			if (i == pv->n_hot)
 				pv->hot[pv->n_hot++].slot = s;
@@ -552,6 +556,7 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 			p3_fetch_or(&l->lanes_used[w], (uint64_t)1 << (s & 63));
 		}
 	}
+	unlock_word(ni, &pv->hot_lock);
 }
 
 static inline bool knocked(const struct p3l_ni *l)
@@ -569,6 +574,7 @@ static inline bool mark_hot(struct nal_ni *ni, uint32_t state)
 	struct priv *pv = priv_of(ni);
 	bool news = false;
 
+	lock_word(ni, &pv->hot_lock);
 	for (uint32_t i = 0; i < pv->n_hot; i++) {
 		if (!p3l_lane_mark(ni->l, p3l_lane(ni->l, pv->hot[i].slot), state)) {
 			pv->hot[i].idle = 0;
@@ -577,6 +583,7 @@ static inline bool mark_hot(struct nal_ni *ni, uint32_t state)
 			pv->hot[i--] = pv->hot[--pv->n_hot];
 		}
 	}
+	unlock_word(ni, &pv->hot_lock);
 	return news;
 }
 
@@ -658,6 +665,7 @@ static void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void 
 	if (ns >= 0 && ns < slice)
 		slice = ns;
 	ts = (struct timespec){ slice / 1000000000, slice % 1000000000 };
+	p3_fetch_add(&priv_of(ni)->sleepers, 1);
 	p3_store(&l->sleeping, 1);
 	smartmap_membarrier();			/* pairs with the look in wake() */
 	look_elsewhere(ni);
@@ -665,7 +673,8 @@ static void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void 
 		drain_own(ni, NULL);
 	if (!ready(arg) && !any_lane(ni))
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
-	p3_store(&l->sleeping, 0);
+	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1)	/* another thread may sleep on: its word stays */
+		p3_store(&l->sleeping, 0);
 	p3l_reap(&ni->env, l);
 }
 
@@ -809,6 +818,12 @@ static inline void look_at_owner(struct nal_ni *ni, struct nal_peer *p)
 		p3_fetch_or(&p->l->knock[me >> 6], (uint64_t)1 << (me & 63));
 }
 
+/* Has the owner taken our last message to a polled entry? */
+static bool polled_gone(struct nal_ni *ni, const struct nal_peer *p)
+{
+	return (int32_t)(p3_load_acq(&p3l_lane(p->l, ni->l->slot)->head) - p->polled_end) >= 0;
+}
+
 static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct nal_peer *p = peer_of(ni, slot);
@@ -819,13 +834,19 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		return put_nowhere(ni, s);
 	lock_word(ni, &p->lock);
 	polled = h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt);
-	if (polled || p->polls) {
+	/* an ordinary put never goes behind a polled one: it would wait with it, and a later direct put overtake it */
+	if (polled || (p->polls && (!p->polled || polled_gone(ni, p)))) {
 		uint64_t len = length_of(ni, s);
 		bool fits = len <= (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) && h->pt < 256 &&
 			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
 
 		if (p3_likely(fits)) {
+			s->len = len;		/* what there is room for, whatever another thread makes of the MD */
 			rc = put_inbox(ni, slot, p, h, s, polled);
+			if (polled) {
+				p->polled = true;
+				p->polled_end = p->tx.tail;
+			}
 			goto out;
 		}
 		if (polled) {

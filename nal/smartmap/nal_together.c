@@ -6,10 +6,13 @@
  * counter until none is left. The job's word holds its generation and the next chunk in 64 bits, so that a chunk is taken
  * by one atomic add that also says which job it belongs to:
  *
- *	mover	fields, then word = generation << 32 (release)
- *	taker	g = word (acquire); fields; w = word++; generation of w is g and chunk < n: the fields are those of
- *		the chunk, since a job cannot end while a taken chunk is not done. Generation differs: the chunk belongs to
- *		a newer job: read its fields again (they stand still now, for the same reason).
+ *	mover	word = generation << 32 | closed; fields; word = generation << 32 (release)
+ *	taker	w = word++; a new generation in w: read the fields, then look whether the word still has that
+ *		generation. It has: a chunk below n is ours, and the fields stand still until it is done, since the job
+ *		cannot end before. It has not: the job of w had ended, and w's chunk was beyond its end.
+ *
+ * Before the mover changes the fields it closes the word: new generation, chunk beyond any end. So fields are never read
+ * as those of a job that they do not belong to, and a chunk is never taken of a job whose fields are not complete.
  *
  * helped counts the chunks that the helper has finished, with release order; the mover leaves when its own and these are
  * all. Only what a helper took and did not copy, because it died or could not reach the mover's memory, is copied again.
@@ -42,6 +45,9 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	while ((n + chunk - 1) / chunk > P3L_JOB_MAX)
 		chunk *= 2;
 	chunks = (uint32_t)((n + chunk - 1) / chunk);
+	/* closed: whoever read the fields of the last job finds another generation behind them */
+	p3_store(&job->word, gen << 32 | P3L_JOB_CLOSED);
+	p3_fence_rel();
 	job->theirs = theirs;
 	job->ours = ours;
 	job->len = n;
@@ -94,8 +100,11 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 			put = p3_load(&job->put);
 			own = (void *)(uintptr_t)p3_load(&job->theirs);
 			far = smartmap_remote((int)slot, (void *)(uintptr_t)p3_load(&job->ours));
+			p3_fence_acq();
+			if (p3_load(&job->word) >> 32 != gen)
+				return;		/* the fields are of another job than the chunk, which is past its end */
 		}
-		if (k >= chunks)
+		if (k >= chunks || k >= P3L_JOB_MAX)
 			return;
 		if (chunks > P3L_JOB_MAX || !chunk || n / chunk > chunks || k * chunk >= n || !far ||
 		    !smartmap_reachable((int)slot, (void *)(uintptr_t)p3_load(&job->ours), n)) {

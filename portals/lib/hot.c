@@ -62,7 +62,7 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	p3_store_rel(&q->head, t + 1);
 	if (!(md->options & PTL_MD_MANAGE_REMOTE))
 		md->offset = off + n;
-	md->last_ticket = t;
+	p3l_md_note(md, md->eq, t);
 	sink->ev.word = t << 1 | 1;
 	sink->ev.link = t;
 	sink->ev.match_bits = bits;

@@ -289,6 +289,7 @@ struct p3l_stats {
 
 /* A long copy that a mover shares with the owner: nal_together.c. Fields are the mover's, word and helped are atomic. */
 #define P3L_JOB_MAX 256			/* chunks */
+#define P3L_JOB_CLOSED 0x40000000U	/* in the place of the next chunk: the fields are changing */
 struct p3l_job {
 	uint64_t word;			/* generation << 32 | next chunk */
 	uint64_t theirs, ours, len, chunk;

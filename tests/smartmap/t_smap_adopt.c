@@ -3,6 +3,7 @@
  * Each kind of memory of a process is reached from a peer, directly or by the kernel's copy, with the right bytes in
  * both directions; and the process itself notices nothing.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -335,38 +336,55 @@ static void *idle(void *arg)
  */
 static void r_under(void)
 {
-	char *const at = (char *)((uintptr_t)91 << 39 | (uintptr_t)300 << 30);
+	struct shared {
+		_Atomic int stop;
+		_Atomic uintptr_t at;
+	} *sh;
 	size_t len = 1 << 20, i;
-	_Atomic int *stop;
-	int n, seen = 0, r;
+	int n, seen = 0, r = 0, k = 0;
+	char *at;
 	pthread_t th;
 
 	if (t_rank == 2)		/* a mover with threads takes the other path of smartmap_enter() */
 		T_CHECK(!pthread_create(&th, NULL, idle, NULL));
 	t_join();
-	stop = smartmap_shared(64);
+	sh = smartmap_shared(sizeof(*sh));
 	if (!t_rank) {
 		for (n = 1; n <= 200; n++) {
-			char *p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			char *p;
+
+			/* low bits that another mapping of this process has, by chance, will not do: elsewhere */
+			at = (char *)((uintptr_t)91 << 39 | (uintptr_t)(300 + k * 37) % 512 << 30);
+			p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 			T_CHECK(p == at);
 			memset(p, n % 100 + 1, len);
 			r = smartmap_adopt(p, len);
 			if (r == -ENOTSUP) {
-				*stop = 2;
+				sh->stop = 2;
 				break;
 			}
+			if (r == -EBUSY && n == 1 && k < 12) {
+				munmap(p, len);
+				k++;
+				n--;
+				continue;
+			}
 			T_CHECK(!r && p[5] == n % 100 + 1);
+			sh->at = (uintptr_t)at;
 			usleep(300);
 			T_CHECK(!munmap(p, len));
 			T_CHECK(!smartmap_adopted(at, 1));
 		}
-		if (!*stop)
-			*stop = 1;
+		if (!sh->stop)
+			sh->stop = 1;
 	} else {
-		while (!*stop) {
+		while (!sh->stop) {
 			volatile char *w;
 
+			at = (char *)sh->at;
+			if (!at)
+				continue;
 			if (!smartmap_enter(0, at, len))
 				continue;
 			w = smartmap_remote(0, at);
@@ -376,10 +394,10 @@ static void r_under(void)
 			smartmap_leave(0);
 			seen++;
 		}
-		if (*stop == 1 && !seen)
+		if (sh->stop == 1 && !seen)
 			printf("# rank %d never got in\n", t_rank);
 	}
-	r = *stop;
+	r = sh->stop;
 	t_sync();
 	smartmap_fini();
 	if (r == 2)
