@@ -47,16 +47,17 @@ __attribute__((unused, noreturn, format(printf, 1, 2))) static void skip_all(con
 	exit(0);
 }
 
-/* One write per line, so that the lines of several ranks stay whole. */
+/* One write per line, so that the lines of several ranks stay whole; each says whose it is. */
 __attribute__((unused, format(printf, 1, 2))) static void diag(const char *fmt, ...)
 {
+	const char *rank = getenv("T_PAGE_FD") ? getenv("PTL_MY_RID") : NULL;
 	char line[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "# %s\n", line);
+	fprintf(stderr, "# %s%s%s%s\n", rank ? "rank " : "", rank ? rank : "", rank ? ": " : "", line);
 }
 
 __attribute__((unused, noreturn, format(printf, 1, 2))) static void bail(const char *fmt, ...)
