@@ -73,12 +73,12 @@ static void t_put(struct p3l_ref eq, struct p3l_ref me)
 
 static void t_lane(void)
 {
-	static uint64_t dirty[256 / 64];
-	struct p3l_lane_tx tx = { .dirty = dirty };
+	struct p3l_lane_tx tx = { 0 };
+	char bytes[16];
 	struct p3l_hdr h = { .type = P3L_PUT, .pt = 3, .match_bits = 5, .rlength = 16, .roffset = 8, .ack = 1, .md = 2 };
 	struct p3l_lane_hdr *l = p3l_lane(ni, 0);
 	struct p3l_hdr got;
-	const void *data;
+	struct p3l_data data;
 	int n = 0, i, lines;
 
 	for (i = 0; i < 1000; i++) {
@@ -87,8 +87,10 @@ static void t_lane(void)
 		h.hdr_data = (uint64_t)i;
 		p3l_lane_put(ni, 0, &tx, &h, "0123456789abcdef", i & 1);
 		lines = p3l_lane_peek(ni, l, &got, &data);
+		if (lines > 0)
+			p3l_data_read(&data, bytes, 16);
 		if (lines <= 0 || got.hdr_data != (uint64_t)i || got.match_bits != 5 || got.roffset != 8 || !got.ack ||
-		    got.md != 2 || memcmp(data, "0123456789abcdef", 16))
+		    got.md != 2 || memcmp(bytes, "0123456789abcdef", 16))
 			break;
 		p3l_lane_advance(ni, l, (uint32_t)lines);
 		p3l_lane_release(ni, l);

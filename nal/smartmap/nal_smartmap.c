@@ -100,9 +100,6 @@ static struct nal_peer *peer_lookup(struct nal_ni *ni, uint32_t slot)
 			return NULL;
 		}
 	}
-	p->tx.dirty = calloc(l->lane_lines / 64, sizeof(uint64_t));
-	if (!p->tx.dirty)
-		return NULL;
 	p3_store_rel(&p->l, l);
 	return p;
 }
@@ -378,20 +375,23 @@ static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 /* ---- inbox ---- */
 
 /* Finish a lane message on NI @l, whose owner is process @slot. */
-static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const void *data,
+static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct p3l_data *data,
 		    struct p3l_ni *src)
 {
+	char buf[P3L_LANE_MAX];
 	struct region t = { op->start, op->iov, op->iov_n, op->moff };
-	struct region o = { (uintptr_t)data, 0, 0, 0 };
+	struct region o = { (uintptr_t)buf, 0, 0, 0 };
 	uint64_t mlength = op->mlength, rlength = op->rlength, off = op->moff, bits = op->match_bits;
 	struct p3l_ref md = { op->src_md, op->src_md_gen };
 	uint32_t pt = op->pt;
 	int rc = 0;
 
-	if (p3_likely(slot == ni->l->slot && !op->iov))
-		memcpy((char *)(uintptr_t)(op->start + op->moff), data, mlength);
-	else
+	if (p3_likely(slot == ni->l->slot && !op->iov)) {
+		p3l_data_read(data, (char *)(uintptr_t)(op->start + op->moff), mlength);
+	} else {
+		p3l_data_read(data, buf, mlength);
 		rc = move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+	}
 	if (p3_unlikely(rc == -EAGAIN) && hand_over(ni, slot, l, op, &o, NULL))
 		return;
 	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
@@ -401,18 +401,18 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 }
 
 /*
- * Take messages from lane @from of NI @l [lane lock held]. As its owner: all of them, but of polled entries no more
- * than a batch. As the initiator: until the first for a polled entry.
+ * Take messages from lane @from of NI @l. As its owner: all of them, but of polled entries no more than a batch. As the
+ * initiator: until the first for a polled entry. @locked: lane lock held; without it only those for polled entries, which
+ * nobody but the owner takes.
  */
-static void drain_locked(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
-			 struct p3l_sink *sink)
+static void drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+		  struct p3l_sink *sink, bool locked)
 {
 	bool owner = slot == ni->l->slot;
 	struct p3l_stats *stats = &p3l_row(l, ni->l->slot)->stats;
 	unsigned polled = 0;
-	bool waits = false;
+	struct p3l_data data;
 	struct p3l_hdr h;
-	const void *data;
 	int lines;
 
 	h.src = (uint16_t)from;
@@ -432,9 +432,8 @@ static void drain_locked(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		if (promised) {
 			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
 				break;		/* what is left can be handed over directly next time */
-			waits = true;
-		} else if (waits) {
-			break;			/* the caller may hold no lock: see drain_own() */
+		} else if (p3_unlikely(!locked)) {
+			break;
 		}
 		h.nid = l->nid;
 		h.pid = nal_id(ni, from).pid;
@@ -448,7 +447,7 @@ static void drain_locked(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, str
 		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
 			struct p3l_short done;
 
-			v = p3l_target_short(&ni->env, l, &h, data, &done, sink);
+			v = p3l_target_short(&ni->env, l, &h, &data, &done, sink);
 			if (p3_unlikely(v == P3L_WAIT))
 				break;
 			if (p3_likely(v != P3L_OTHER)) {
@@ -472,7 +471,7 @@ static void drain_locked(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, str
 			break;
 		p3l_lane_advance(l, lane, (uint32_t)lines);
 		if (p3_likely(v == P3L_MATCHED))
-			deliver(ni, slot, l, op, data, src);
+			deliver(ni, slot, l, op, &data, src);
 		p3l_lane_release(l, lane);
 		stats->lane_msgs++;
 	}
@@ -516,7 +515,7 @@ static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 			lock = !ni->env.single || pt > l->max_pt || !p3l_pt_polled(l, pt);
 			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
 				continue;
-			drain_locked(ni, l->slot, l, lane, s, sink);
+			drain(ni, l->slot, l, lane, s, sink, lock);
 			priv_of(ni)->last_lane = s;
 			if (lock)
 				p3l_lane_unlock(lane);
@@ -692,7 +691,7 @@ static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 	if (p3_load_acq(&lane->head) == p->tx.tail)
 		return true;
 	p3l_lane_lock(&ni->env, p->l, lane, true);
-	drain_locked(ni, slot, p->l, lane, ni->l->slot, NULL);
+	drain(ni, slot, p->l, lane, ni->l->slot, NULL, true);
 	empty = lane->head == p->tx.tail;
 	p3l_lane_unlock(lane);
 	return empty;
@@ -980,8 +979,6 @@ static void nal_stop(struct nal_ni *ni)
 {
 	p3_store_rel(&ni->l->up, 0);
 	smartmap_barrier();		/* nobody touches our state behind this */
-	for (uint32_t i = 0; i < ni->n_peers; i++)
-		free(ni->peer[i].tx.dirty);
 	free(ni->peer);
 	free(ni->nal_priv);
 	smartmap_fini();

@@ -17,21 +17,6 @@ static unsigned words(unsigned f)
 	return (pairs & 3) + (pairs >> 2) + (f >> 4 & 1);
 }
 
-static void set_dirty(struct p3l_lane_tx *tx, uint32_t from, uint32_t to, uint32_t mask)
-{
-	for (; from != to; from++)
-		tx->dirty[(from & mask) >> 6] |= (uint64_t)1 << (from & 63);
-}
-
-static bool test_clear_dirty(struct p3l_lane_tx *tx, uint32_t line, uint32_t mask)
-{
-	uint64_t *w = &tx->dirty[(line & mask) >> 6], bit = (uint64_t)1 << (line & 63);
-	bool was = *w & bit;
-
-	*w &= ~bit;
-	return was;
-}
-
 static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, uint32_t lines)
 {
 	if (p3_likely(ni->lane_lines - (tx->tail - tx->head_seen) > lines))	/* > : the line behind stays free */
@@ -41,17 +26,10 @@ static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *
 }
 
 /* Publish a message of @lines at the tail, its first word last. */
-static uint32_t publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, struct p3l_line *first,
-			uint32_t lines, bool ask)
+static uint32_t publish(struct p3l_lane_tx *tx, struct p3l_line *first, uint32_t lines, bool ask)
 {
 	uint32_t old = 0;
-	uint32_t mask = ni->lane_lines - 1;
 
-	if (lines > 1)
-		set_dirty(tx, tx->tail + 1, tx->tail + lines, mask);
-	test_clear_dirty(tx, tx->tail, mask);
-	if (p3_unlikely(test_clear_dirty(tx, tx->tail + lines, mask)))
-		p3_store(&p3l_lane_line(ni, l, tx->tail + lines)->word, 0);
 	if (ask) {
 		old = p3_xchg(&first->word, p3l_word(P3L_W_FULL, tx->tail));
 		old = p3l_word(old, tx->tail) == old ? old & P3L_W_STATE : 0;
@@ -64,7 +42,7 @@ static uint32_t publish(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_la
 
 bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len)
 {
-	uint32_t lines = (uint32_t)(8 + 5 * 8 + len + P3L_LINE - 1) / P3L_LINE;
+	uint32_t lines = p3l_lines(5 * 8 + (uint32_t)len);
 
 	/* twice: the message may have to leave the end of the ring unused */
 	return room(ni, p3l_lane(ni, slot), tx, 2 * lines);
@@ -83,6 +61,37 @@ static inline void copy_words(uint8_t *d, const uint8_t *s, uint32_t n)
 	}
 }
 
+/* The lines behind the first. */
+static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, const uint8_t *s, uint32_t n)
+{
+	for (; n; line++) {
+		struct p3l_line *m = p3l_lane_line(ni, l, line);
+
+		p3_store(&m->word, p3l_word(P3L_W_MORE, line));
+		if (p3_unlikely(n < P3L_CONT)) {
+			copy_words(m->more, s, n);
+			return;
+		}
+		p3l_copy(m->more, s, P3L_CONT);
+		s += P3L_CONT;
+		n -= P3L_CONT;
+	}
+}
+
+/* The rest of the ring is too short for a message: it starts again in front. */
+static __attribute__((__noinline__)) void skip(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx,
+					       uint32_t to_end)
+{
+	struct p3l_line *m = p3l_lane_line(ni, l, tx->tail);
+
+	m->flags = P3L_LF_SKIP;
+	m->pt = 255;	/* no entry: who decides by it whether to lock the lane locks it */
+	m->len = 0;
+	for (uint32_t i = 1; i < to_end; i++)
+		p3_store(&m[i].word, p3l_word(P3L_W_MORE, tx->tail + i));
+	publish(tx, m, to_end, false);
+}
+
 static void ring(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx)
 {
 	p3_fetch_or(&ni->lanes_used[slot >> 6], (uint64_t)1 << (slot & 63));
@@ -94,7 +103,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
 	uint8_t f, first = (uint8_t)((h->match_bits ? P3L_LF_MATCH : 0) | (h->hdr_data ? P3L_LF_HDR : 0));
-	uint32_t bytes, lines, to_end, old;
+	uint32_t bytes, lines, to_end, old, n;
 	struct p3l_line *m;
 	uint64_t *w;
 
@@ -116,7 +125,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 			d += 8;
 		}
 		copy_words(d, data, (uint32_t)h->rlength);
-		old = publish(ni, l, tx, m, 1, ask);
+		old = publish(tx, m, 1, ask);
 		if (!ask)		/* else the owner marks the next lines, and has them */
 			p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
 		if (p3_unlikely(!tx->used))
@@ -124,16 +133,11 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 		return old;
 	}
 	f = (uint8_t)(first | (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0));
-	bytes = 8 + words(f) * 8 + (uint32_t)h->rlength;
-	lines = (bytes + P3L_LINE - 1) / P3L_LINE;
+	bytes = words(f) * 8 + (uint32_t)h->rlength;
+	lines = p3l_lines(bytes);
 	to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
-	if (p3_unlikely(lines > to_end)) {
-		m = p3l_lane_line(ni, l, tx->tail);
-		m->flags = P3L_LF_SKIP;
-		m->pt = 255;	/* no entry: who decides by it whether to lock the lane locks it */
-		m->len = 0;
-		publish(ni, l, tx, m, to_end, false);
-	}
+	if (p3_unlikely(lines > to_end))
+		skip(ni, l, tx, to_end);
 	m = p3l_lane_line(ni, l, tx->tail);
 	m->flags = f;
 	m->pt = (uint8_t)h->pt;
@@ -149,11 +153,10 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 		*w++ = h->md | (uint64_t)h->md_gen << 32;
 	if (f & P3L_LF_AC)
 		*w++ = h->ac;
-	if (h->rlength <= 64)			/* the ring has room behind */
-		copy_words((uint8_t *)w, data, (uint32_t)h->rlength);
-	else
-		p3l_copy(w, data, h->rlength);
-	old = publish(ni, l, tx, m, lines, ask);
+	n = (uint32_t)h->rlength - (bytes > P3L_BODY ? bytes - P3L_BODY : 0);
+	copy_words((uint8_t *)w, data, n);
+	put_more(ni, l, tx->tail + 1, (const uint8_t *)data + n, (uint32_t)h->rlength - n);
+	old = publish(tx, m, lines, ask);
 	if (p3_unlikely(!tx->used))
 		ring(ni, slot, tx);
 	return old;
@@ -161,12 +164,16 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 
 bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
 {
-	uint32_t head = p3_load_acq(&l->head);
+	uint32_t head = p3_load_acq(&l->head), w;
 	struct p3l_line *m = p3l_lane_line(ni, l, head);
-	uint32_t w = p3_load(&m->word);
 
+	P3L_POINT("mark");
+	w = p3_load(&m->word);
+	P3L_POINT("mark swap");
 	if (w == p3l_word(P3L_W_FULL, head))
 		return false;
+	if (p3_unlikely(p3l_word_after(w, head)))	/* it has been emptied, laps ago */
+		return true;
 	p3_prefetchw(p3l_lane_line(ni, l, head + 1));	/* marked next, when a message has come */
 	if (w == p3l_word(state, head))
 		return true;
@@ -175,12 +182,11 @@ bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
 	return p3_load_acq(&l->head) != head;	/* an initiator has emptied it: it knows that it must act */
 }
 
-
 /*
  * Everything read here was written by another process: each value is copied once and checked. The initiator's
  * identity is not in the message; the caller knows whose lane it is.
  */
-int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, const void **data)
+int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, struct p3l_data *data)
 {
 	uint32_t head, to_end, bytes, lines;
 	const uint64_t *w;
@@ -200,8 +206,8 @@ again:
 	}
 	h->rlength = p3_load(&m->len);
 	h->pt = p3_load(&m->pt);
-	bytes = 8 + words(f) * 8 + (uint32_t)h->rlength;
-	lines = (bytes + P3L_LINE - 1) / P3L_LINE;
+	bytes = words(f) * 8 + (uint32_t)h->rlength;
+	lines = p3l_lines(bytes);
 	if (p3_unlikely(f & ~31 || h->rlength > P3L_LANE_MAX || lines > to_end))
 		return -1;
 	w = (const uint64_t *)m->body;
@@ -219,8 +225,23 @@ again:
 		h->md_gen = (uint32_t)(v >> 32);
 	}
 	h->ac = f & P3L_LF_AC ? (uint32_t)*w++ : 0;
-	*data = w;
+	data->first = (const uint8_t *)w;
+	data->n_first = (uint32_t)(m->body + P3L_BODY - data->first);
+	data->line = head + 1;
+	data->mask = ni->lane_lines - 1;
+	data->ring = p3l_lane_line(ni, l, 0);
 	return (int)lines;
+}
+
+void p3l_data_read(const struct p3l_data *d, void *to, uint64_t n)
+{
+	uint32_t k = n < d->n_first ? (uint32_t)n : d->n_first, line = d->line;
+	uint8_t *t = to;
+
+	copy_words(t, d->first, k);
+	for (t += k, n -= k; n >= P3L_CONT; t += P3L_CONT, n -= P3L_CONT)
+		p3l_copy(t, d->ring[line++ & d->mask].more, P3L_CONT);
+	copy_words(t, d->ring[line & d->mask].more, (uint32_t)n);
 }
 
 /* The message at the head is consumed. The producer learns of it a quarter of a ring later at most. */
@@ -242,7 +263,7 @@ void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
 static __attribute__((__noinline__)) void inherit(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t dead)
 {
 	uint32_t lane = (uint32_t)(((char *)l - ((char *)ni + ni->lane_off)) / p3l_lane_stride(ni->lane_lines));
-	const void *data;
+	struct p3l_data data;
 	struct p3l_hdr h;
 
 	if (dead >= ni->n_slots)

@@ -293,17 +293,8 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	return ack;
 }
 
-/* Small copies without a call: whole words, then bytes. */
-static inline void copy_short(char *d, const char *s, uint64_t n)
-{
-	for (; n >= 8; n -= 8, d += 8, s += 8)
-		p3l_copy(d, s, 8);
-	while (n--)
-		*d++ = *s++;
-}
-
 enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
-				  const void *data, struct p3l_short *done, struct p3l_sink *sink)
+				  const struct p3l_data *data, struct p3l_short *done, struct p3l_sink *sink)
 {
 	struct p3l_stats *stats = &p3l_row(ni, env->self - 1)->stats;
 	enum p3l_verdict v = P3L_MATCHED;
@@ -358,7 +349,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
 		p3l_md_note(md, md->eq, t);
 	}
-	copy_short((char *)(uintptr_t)(md->start + off), data, mlength);
+	p3l_data_read(data, (void *)(uintptr_t)(md->start + off), mlength);
 	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
 		t = p3l_eq_reserve(ni, (uint32_t)eq);
 		if (md->options & PTL_MD_EVENT_START_DISABLE)

@@ -35,7 +35,7 @@
 #include "p3_atomic.h"
 
 #define P3L_MAGIC	0x50334c31U	/* "P3L1" */
-#define P3L_VERSION	1U
+#define P3L_VERSION	2U
 #define P3L_LINE	64
 #define P3L_MAX_PT	128
 #define P3L_PT_STRIPES	16
@@ -236,12 +236,14 @@ _Static_assert(sizeof(struct p3l_op) == 3 * P3L_LINE, "three lines per operation
  * The word of a line holds a state and the number of the line (counted from the start, modulo 2^30), so that nothing left
  * from an earlier lap is mistaken for news:
  *	FULL(n)	a message starts here
+ *	MORE(n)	goes on here, or the line is left unused at the end of the ring
  *	POLL(n)	empty; the owner is inside a polling call and will look again before it leaves
  *	AWAY(n)	empty; the owner polls now and then, but was outside when it wrote this
- * Producer (the initiator; its tail and its copy of head_pub are private): writes payload lines and the body of the first
- * line, then FULL into its word - with an exchange when it may have to act itself: having found POLL it may go, having
- * found anything else it empties the lane itself. To a polled entry a plain store will do: its owner comes back. Before
- * that it clears the word of the line behind the message if an older payload may stand there.
+ * Payload never stands in a word, and each lap writes each word: so its number only grows, and a swap by an owner that was
+ * stopped meanwhile, for laps perhaps, fails.
+ * Producer (the initiator; its tail and its copy of head_pub are private): writes the lines behind the first, the body of
+ * the first, then FULL into its word - with an exchange when it may have to act itself: having found POLL it may go, having
+ * found anything else it empties the lane itself. To a polled entry a plain store will do: its owner comes back.
  * Consumer (the owner, or the initiator): under lock; looks at line head. The owner writes POLL and AWAY by
  * compare-and-swap, so that it never overwrites a message: the exchange and the swap on one word replace a fence and
  * a look at a second line on both sides, and the line is one that the message has to transfer anyway.
@@ -262,14 +264,28 @@ enum {	/* flags of a lane message: which optional words follow, in this order */
 
 struct p3l_line {
 	uint32_t word;			/* p3l_word() */
-	uint8_t flags;
-	uint8_t pt;
-	uint16_t len;			/* payload bytes */
-	uint8_t body[56];
+	union {
+		struct {		/* FULL: optional words, then payload */
+			uint8_t flags;
+			uint8_t pt;
+			uint16_t len;	/* payload bytes */
+			uint8_t body[56];
+		};
+		uint8_t more[60];	/* MORE */
+	};
 };
 _Static_assert(sizeof(struct p3l_line) == P3L_LINE, "one transfer per small message");
+#define P3L_BODY 56U
+#define P3L_CONT 60U
+
+/* Lines of a message with @bytes of optional words and payload. */
+static inline uint32_t p3l_lines(uint32_t bytes)
+{
+	return bytes <= P3L_BODY ? 1 : 1 + (bytes - P3L_BODY + P3L_CONT - 1) / P3L_CONT;
+}
 
 enum {
+	P3L_W_MORE = 0,
 	P3L_W_FULL = 1u << 30,
 	P3L_W_POLL = 2u << 30,
 	P3L_W_AWAY = 3u << 30,
@@ -279,6 +295,12 @@ enum {
 static inline uint32_t p3l_word(uint32_t state, uint32_t line)
 {
 	return state | (line & ~P3L_W_STATE);
+}
+
+/* Is the number of @word later than @line? */
+static inline bool p3l_word_after(uint32_t word, uint32_t line)
+{
+	return (int32_t)((word << 2) - (line << 2)) > 0;
 }
 
 /* Counters that many read seldom; one set per mover in each NI, so that each has one writer */
@@ -566,8 +588,9 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
  * the long way (iovec).
  */
 #define P3L_SHORT 120
+struct p3l_data;
 enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
-				  const void *data, struct p3l_short *done, struct p3l_sink *sink);
+				  const struct p3l_data *data, struct p3l_short *done, struct p3l_sink *sink);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
 void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev);
@@ -610,7 +633,6 @@ struct p3l_lane_tx {			/* producer's side, private to the initiator */
 	uint32_t tail;
 	uint32_t head_seen;
 	bool used;			/* doorbell bit set */
-	uint64_t *dirty;		/* bit per line: its seq word may be payload */
 };
 /* Is there room for a put of @len bytes, with all optional words? */
 bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len);
@@ -624,8 +646,17 @@ static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *
 
 	return p3_load_acq(&p3l_lane_line(ni, l, head)->word) == p3l_word(P3L_W_FULL, head);
 }
+/* Where the payload of a message stands: behind the optional words, then in the lines that follow. */
+struct p3l_data {
+	const uint8_t *first;
+	uint32_t n_first;		/* bytes there */
+	uint32_t line;			/* the next one */
+	uint32_t mask;
+	const struct p3l_line *ring;
+};
 /* Decode the message at the head [lane lock held]: lines it takes, 0 none, -1 nonsense. */
-int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, const void **data);
+int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, struct p3l_data *data);
+void p3l_data_read(const struct p3l_data *d, void *to, uint64_t n);	/* the first @n bytes */
 void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines);
 /* Give the lines before the head back to the producer (their payload has been copied). */
 void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l);

@@ -189,7 +189,6 @@ static const struct scenario scenarios[] = {
 
 static struct p3l_ref me[3], md;
 static struct p3l_lane_tx tx;
-static uint64_t dirty[16];
 
 static void set_up(const struct scenario *s)
 {
@@ -206,8 +205,7 @@ static void set_up(const struct scenario *s)
 	other = c_env(2, false);
 	memset(&seen, 0, sizeof(seen));
 	memset(c_dead, 0, sizeof(c_dead));
-	memset(dirty, 0, sizeof(dirty));
-	tx = (struct p3l_lane_tx){ .dirty = dirty };
+	tx = (struct p3l_lane_tx){ 0 };
 	p3l_eq_alloc(&owner, ni, 32, &eq);
 	v.max_size = s->max_size;
 	a = c_args(&v, s->no_queue ? NULL : &eq);
@@ -220,12 +218,12 @@ static void set_up(const struct scenario *s)
 		p3l_md_attach(&owner, ni, me[1], &a, s->md_op, &md);
 }
 
-/* As drain_locked() of the NAL does it, by the initiator. */
+/* As drain() of the NAL does it, by the initiator. */
 static void drain(const struct p3l_env *env, uint32_t from)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, from);
 	struct p3l_hdr h = c_hdr(P3L_PUT, from, 0, 0, 0);
-	const void *data;
+	struct p3l_data data;
 	int lines;
 
 	if (!p3l_lane_lock(env, ni, l, true))
@@ -402,8 +400,9 @@ static void busy(const struct p3l_env *env, uint64_t seed)
 	struct p3l_hdr h = c_hdr(P3L_PUT, slot, 0, 0, 8);
 	struct p3l_op *op;
 
-	memset(dirty, 0xff, sizeof(dirty));	/* a new producer: nothing is known of old lines */
-	tx = (struct p3l_lane_tx){ .tail = l->head, .head_seen = l->head, .dirty = dirty };
+	tx = (struct p3l_lane_tx){ .tail = l->head, .head_seen = l->head };
+	for (uint32_t i = 0; i < ni->lane_lines; i++)	/* a new producer: nothing is left of the one before */
+		p3l_lane_line(ni, l, tx.tail + i)->word = p3l_word(P3L_W_MORE, tx.tail + i - ni->lane_lines);
 	p3_store(&shared->begun[slot], 1);
 	while (!p3_load(&shared->stop)) {
 		uint64_t r = c_random(&seed);

@@ -84,7 +84,7 @@ end:	do
 	od
 }
 
-/* What drain_locked() does; the lock is held. */
+/* What drain() does; the lock is held. */
 inline drain(me) {
 	do
 	:: load(me, HEAD, h);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * lane.pml - the ring of lines of a lane: numbered words, payload that looks like words, room (portals/lib/lane.c)
+ * lane.pml - the ring of lines of a lane: numbered words, lines behind the first, room, late marks (portals/lib/lane.c)
  *
- * A message is one or two lines; the first word of a payload line is whatever the sender likes, also the word of a
- * message that is not there. The word of the line behind a message is cleared if it may be old payload; head_pub follows
- * head at some distance; a message that does not fit in front of the end of the ring leaves the rest unused (SKIP).
+ * A message is one or two lines; the second has a word of its own (MORE). head_pub follows head at some distance; a
+ * message that does not fit in front of the end of the ring leaves the rest unused (SKIP). Messages are taken by the owner
+ * or, in its place, by their initiator (one process here: who empties it does not matter); the owner also marks the line at
+ * the head, with the head that it has read before, laps ago perhaps.
  *
  * Checked: the consumer finds the messages that were sent, whole and in order, and nothing else; the producer does not
  * run into lines that have not been read; it does not stop for ever.
@@ -15,19 +16,29 @@
 #ifndef MSGS
 #define MSGS	4
 #endif
-#define NUMBERS	(LINES * 4)
+#ifndef MARKS
+#define MARKS	2
+#endif
 
-#define FULL(n)	((n) + 1)		/* 0: empty */
+/* state and number of a line */
+#define FULL(n)	((n) * 4 + 1)
+#define MORE(n)	((n) * 4)
+#define POLL(n)	((n) * 4 + 2)
+#define NUMBER(w) ((w) / 4)
+#ifdef BUG_NO_MORE
+#define SECOND(n) 0			/* payload in place of a word: zeros, as they often are */
+#else
+#define SECOND(n) MORE(n)
+#endif
 
-byte word[LINES];			/* first word of a line: FULL(line number), or payload */
+byte word[LINES];
 byte size[LINES];			/* of a message that starts here; 0: SKIP */
 byte tag[LINES];			/* payload: number of the message, per line */
 byte head, head_pub, sent_tail;
 bool done;
 
 active proctype producer() {
-	byte tail, seen, n, lines, to_end, k, guess;
-	bool dirty[LINES];
+	byte tail, seen, n, lines, to_end, k;
 
 	do
 	:: n < MSGS ->
@@ -48,13 +59,11 @@ active proctype producer() {
 		if
 		:: lines > to_end ->
 			size[tail % LINES] = 0;
-			dirty[tail % LINES] = 0;
-			if
-			:: dirty[(tail + to_end) % LINES] ->
-				dirty[(tail + to_end) % LINES] = 0;
-				word[(tail + to_end) % LINES] = 0
-			:: else
-			fi;
+			k = 1;
+			do
+			:: k < to_end -> word[(tail + k) % LINES] = MORE(tail + k); k++
+			:: else -> break
+			od;
 			word[tail % LINES] = FULL(tail);
 			tail = tail + to_end
 		:: else
@@ -66,24 +75,10 @@ active proctype producer() {
 		tag[tail % LINES] = n;
 		if
 		:: lines == 2 ->
-			select(guess : 0 .. NUMBERS - 1);
-			atomic {
-				word[(tail + 1) % LINES] = guess;
-				tag[(tail + 1) % LINES] = n;
-				dirty[(tail + 1) % LINES] = 1;
-				guess = 0
-			}
+			word[(tail + 1) % LINES] = SECOND(tail + 1);
+			tag[(tail + 1) % LINES] = n
 		:: else
 		fi;
-		dirty[tail % LINES] = 0;
-#ifndef BUG_NO_CLEAR
-		if
-		:: dirty[(tail + lines) % LINES] ->
-			dirty[(tail + lines) % LINES] = 0;
-			word[(tail + lines) % LINES] = 0
-		:: else
-		fi;
-#endif
 #ifndef BUG_WORD_FIRST
 		word[tail % LINES] = FULL(tail);
 #endif
@@ -109,7 +104,7 @@ active proctype consumer() {
 #endif
 			assert(tag[head % LINES] == n);
 			if
-			:: lines == 2 -> assert(tag[(head + 1) % LINES] == n)
+			:: lines == 2 -> assert(tag[(head + 1) % LINES] == n && word[(head + 1) % LINES] == SECOND(head + 1))
 			:: else
 			fi;
 			n++;
@@ -122,4 +117,31 @@ active proctype consumer() {
 	:: done && word[head % LINES] != FULL(head) -> break
 	od;
 	assert(n == MSGS && head == sent_tail)
+}
+
+/* p3l_lane_mark() of an owner that is stopped between its steps, while its initiator empties the lane */
+active proctype late() {
+	byte h, w, k;
+
+	do
+	:: k < MARKS ->
+		h = head;
+		w = word[h % LINES];
+		if
+		:: w == FULL(h)
+#ifndef BUG_LATE_MARK
+		:: NUMBER(w) > h
+#endif
+		:: else ->
+			atomic {
+				if
+				:: word[h % LINES] == w ->
+					word[h % LINES] = POLL(h)
+				:: else
+				fi
+			}
+		fi;
+		k++
+	:: break
+	od
 }

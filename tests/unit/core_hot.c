@@ -27,7 +27,6 @@ struct side {
 	struct p3l_ni *ni;
 	struct p3l_env env;
 	struct p3l_lane_tx tx;
-	uint64_t dirty[16];
 	uint8_t buf[2][BUF];
 	struct p3l_ref eq[2];
 };
@@ -41,8 +40,7 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 
 	d->ni = c_region(&s);
 	d->env = c_env(0, true);
-	memset(d->dirty, 0, sizeof(d->dirty));
-	d->tx = (struct p3l_lane_tx){ .dirty = d->dirty };
+	d->tx = (struct p3l_lane_tx){ 0 };
 	for (int i = 0; i < 2; i++)
 		if (p3l_eq_alloc(&d->env, d->ni, 8, &d->eq[i]) != PTL_OK)
 			bail("no queue");
@@ -62,13 +60,13 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 	}
 }
 
-/* Take the message at the head as drain_locked() of the NAL does. */
+/* Take the message at the head as drain() of the NAL does. */
 static void long_way(struct side *d, struct p3l_sink *sink)
 {
 	struct p3l_lane_hdr *lane = p3l_lane(d->ni, 2);
 	struct p3l_short done;
 	struct p3l_hdr h;
-	const void *data;
+	struct p3l_data data;
 	int lines = p3l_lane_peek(d->ni, lane, &h, &data);
 
 	if (lines <= 0)
@@ -78,7 +76,7 @@ static void long_way(struct side *d, struct p3l_sink *sink)
 	h.pid = 102;
 	h.uid = C_UID;
 	h.jid = C_JID;
-	if (p3l_target_short(&d->env, d->ni, &h, data, &done, sink) == P3L_WAIT)
+	if (p3l_target_short(&d->env, d->ni, &h, &data, &done, sink) == P3L_WAIT)
 		return;
 	p3l_lane_advance(d->ni, lane, (uint32_t)lines);
 	p3l_lane_release(d->ni, lane);

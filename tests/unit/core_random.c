@@ -449,7 +449,8 @@ static bool in_one_step(const struct r_req *q)
 	struct p3l_short done = { 0 };
 	struct r_event e;
 	struct r_op op;
-	char data[P3L_SHORT];
+	uint8_t bytes[P3L_SHORT];
+	struct p3l_data data = { .first = bytes, .n_first = sizeof(bytes) };
 	uint64_t ml, off;
 	uint32_t seq = 0;
 	int md = r_match(R, q, &ml, &off), eq = live_queue(30), want, rc;
@@ -457,11 +458,11 @@ static bool in_one_step(const struct r_req *q)
 
 	if (blocked(md, -1))
 		return true;
-	memset(data, step_no, sizeof(data));
+	memset(bytes, step_no, sizeof(bytes));
 	env[0].single = chance(50);
 	if (env[0].single && eq >= 0)
 		sink.eq = (int)eq_ref[eq].idx;
-	rc = p3l_target_short(&env[0], L, &h, data, &done, &sink);
+	rc = p3l_target_short(&env[0], L, &h, &data, &done, &sink);
 	SAY("%d: short put pt %u bits %llx len %llu sink %d: %d%s", step_no, q->pt, (long long)q->match_bits,
 	    (long long)q->rlength, sink.eq, rc, sink.got ? ", handed over" : "");
 	if (md >= 0 && R->md[md].v.options & PTL_MD_IOVEC) {
@@ -476,7 +477,7 @@ static bool in_one_step(const struct r_req *q)
 		return true;
 	SAME(done.mlength, op.mlength, "mlength");
 	SAME(done.off, op.offset, "offset");
-	if (op.mlength && memcmp(data, (char *)R->md[op.md].v.start + op.offset, op.mlength))
+	if (op.mlength && memcmp(bytes, (char *)R->md[op.md].v.start + op.offset, op.mlength))
 		return differ("the data are not there");
 	ack = r_target_end(R, &op, PTL_NI_OK);
 	SAME(done.ack, ack, "ack wanted");

@@ -30,7 +30,7 @@ static void drain(const struct p3l_env *env, uint32_t from, bool wait)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, from);
 	struct p3l_hdr h = c_hdr(P3L_PUT, from, 0, 0, 0);
-	const void *data;
+	struct p3l_data data;
 	int lines;
 
 	if (!p3l_lane_lock(env, ni, l, wait))
@@ -55,7 +55,7 @@ static void *mover(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
 	struct p3l_env env = c_env(slot, !threads);
-	struct p3l_lane_tx tx = { .dirty = calloc(1024, 8) };
+	struct p3l_lane_tx tx = { 0 };
 	struct p3l_lane_hdr *l = p3l_lane(ni, slot);
 	uint64_t s = seed + slot, n = 0;
 
@@ -85,7 +85,6 @@ static void *mover(void *arg)
 		p3l_target_end(&env, ni, op, PTL_NI_OK);
 	}
 	drain(&env, slot, true);
-	free(tx.dirty);
 	return NULL;
 }
 
