@@ -14,6 +14,8 @@
 #include "multi.h"
 #include "tap.h"
 
+#include <signal.h>
+
 #include <p3rt/p3rt.h>
 #include <portals3.h>
 
@@ -192,6 +194,29 @@ __attribute__((unused)) static long long p_status(ptl_sr_index_t i)
 __attribute__((unused)) static long long p_drops(void)
 {
 	return p_status(PTL_SR_DROP_COUNT);
+}
+
+/* What this rank knows, for whoever reads why a test failed: the registers and, with PTL_DUMP_SIGNAL, the interface. */
+__attribute__((unused)) static void p_tell(void)
+{
+	static const struct { ptl_sr_index_t i; const char *name; } sr[] = {
+		{ PTL_SR_DROP_COUNT, "drop_count" }, { PTL_SR_DROP_LENGTH, "drop_length" }, { PTL_SR_RECV_COUNT, "recv_count" },
+		{ PTL_SR_RECV_LENGTH, "recv_length" }, { PTL_SR_SEND_COUNT, "send_count" },
+		{ PTL_SR_SEND_LENGTH, "send_length" }, { PTL_SR_CORRUPT_NP, "corrupt" }
+	};
+	const char *sig = getenv("PTL_DUMP_SIGNAL");
+	char line[512] = "";
+	int at = 0;
+
+	for (size_t k = 0; k < sizeof(sr) / sizeof(*sr); k++) {
+		ptl_sr_value_t v = -1;
+		int rc = PtlNIStatus(ni, sr[k].i, &v);
+
+		at += snprintf(line + at, sizeof(line) - (size_t)at, " %s %lld", sr[k].name, rc ? -1LL : (long long)v);
+	}
+	diag("%s:%d: registers:%s", __FILE__, __LINE__, line);
+	if (sig && atoi(sig) > 0)
+		raise(atoi(sig));
 }
 
 /* An entry for anyone, with an MD, at the tail of PT (or elsewhere). */

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-check_PROGRAMS += tests/stress/t_mix tests/stress/t_conditional
+check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_conditional
+tests_stress_t_crowd_SOURCES = tests/stress/t_crowd.c tests/api/ptl.h
+tests_stress_t_crowd_CPPFLAGS = $(T_CPPFLAGS)
+tests_stress_t_crowd_LDADD = $(T_LIBS)
 tests_stress_t_mix_SOURCES = tests/stress/t_mix.c tests/api/ptl.h
 tests_stress_t_mix_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_mix_LDADD = $(T_LIBS)
@@ -7,10 +10,18 @@ tests_stress_t_conditional_SOURCES = tests/stress/t_conditional.c tests/api/ptl.
 tests_stress_t_conditional_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_conditional_LDADD = $(T_LIBS)
 
-P3_TESTS += stress/mix-1:tests/stress/t_mix:valgrind stress/mix-2:tests/stress/t_mix:ranks=2 \
-	stress/mix-3:tests/stress/t_mix:ranks=3 stress/mix-8:tests/stress/t_mix:ranks=8,limit=180 \
-	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=none \
-	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=none \
+# PTL_DUMP_SIGNAL: SIGUSR2, by which a check that fails has its rank print its interface
+P3_TESTS += stress/mix-1:tests/stress/t_mix:env=PTL_DUMP_SIGNAL=12,valgrind \
+	stress/mix-2:tests/stress/t_mix:ranks=2,env=PTL_DUMP_SIGNAL=12 \
+	stress/mix-3:tests/stress/t_mix:ranks=3,env=PTL_DUMP_SIGNAL=12 \
+	stress/mix-8:tests/stress/t_mix:ranks=8,limit=180,env=PTL_DUMP_SIGNAL=12 \
+	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=none+PTL_DUMP_SIGNAL=12 \
+	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_DUMP_SIGNAL=12 \
+	stress/mix-3-handed:tests/stress/t_mix:ranks=3,limit=120,env=PTL_ADOPT=none+PTL_CMA=no+PTL_DUMP_SIGNAL=12 \
+	stress/crowd-2:tests/stress/t_crowd:ranks=2,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
+	stress/crowd-6:tests/stress/t_crowd:ranks=6,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
+	stress/crowd-4-handed:tests/stress/t_crowd:ranks=4,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_ADOPT=none+PTL_CMA=no+PTL_DUMP_SIGNAL=12
+P3_TESTS += \
 	stress/conditional-1:tests/stress/t_conditional stress/conditional-2:tests/stress/t_conditional:ranks=2 \
 	stress/conditional-4:tests/stress/t_conditional:ranks=4,limit=120 \
 	stress/conditional-8:tests/stress/t_conditional:ranks=8,limit=180 \
