@@ -6,8 +6,8 @@
  * read without a JSON library. Numbers are in the unit that the record names.
  *
  * Environment (set by mpt): BENCH_CPUS=0,1,.. cores to pin rank 0, 1, .. to (default: those this process may use);
- * BENCH_LINE=FILE a file of zeros that all ranks map, for the bare hand-over h between ranks 0 and 1; without it a
- * program of several processes reports no h.
+ * BENCH_LINE=FILE a file of zeros (BENCH_LINE_BYTES in tools/mpt/bench.sh) that all ranks map, for the bare hand-over h
+ * between ranks 0 and 1; without it a program of several processes reports no h.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -103,21 +103,79 @@ static inline double bench_median(double *v, int n)
 }
 
 /*
- * The bare hand-over: two cache lines (128 bytes apart, so that no prefetcher joins them), one each way. Rank 0 writes
- * `ping`, rank 1 answers in `pong`; both only ever write the next number, so a run can follow a run with no reset.
+ * The bare hand-over: rank 0 writes a line, rank 1 sees it and answers in another, nothing around it.
+ *
+ * What it costs depends on the line: which slice of the last-level cache, or which node, its physical address belongs to
+ * (135 to 165 ns on one machine, the same for the same line each time). So it is measured over many lines, each in a page
+ * and a cache set of its own, and what is compared with it is measured over as many. Both ranks only ever write the next
+ * number, so a run can follow a run with no reset.
  */
-struct bench_line {
-	_Alignas(128) _Atomic uint32_t ping;
-	_Alignas(128) _Atomic uint32_t pong;
+#define BENCH_LINES	32
+#define BENCH_HANDS	40	/* round trips over one pair of lines in a row: time enough to read the clock twice */
+
+struct bench_lines {
+	struct {
+		_Alignas(128) _Atomic uint32_t word;	/* 128: no prefetcher joins two of them */
+		char next_page[4096 + 128 - sizeof(uint32_t)];
+	} line[BENCH_LINES];
 };
 
-#define BENCH_H_ITERS	10000
-#define BENCH_H_REPS	5
+/* Mean of the middle half, so that an interrupt or a lost time slice does not show. Sorts @v. */
+static inline double bench_middle(double *v, int n)
+{
+	double sum = 0;
 
-static struct bench_line *bench_line_;
+	qsort(v, (size_t)n, sizeof(*v), bench_cmp_double);
+	for (int i = n / 4; i < n - n / 4; i++)
+		sum += v[i];
+	return sum / (n - n / 4 - n / 4);
+}
+
+/*
+ * ns one way between two cores, over all lines. @mine is polled, @theirs the peer's, which it polls. @seq: last number
+ * used with these lines, 0 at first, the same in both.
+ */
+static inline double bench_lines_pingpong(int rank, struct bench_lines *mine, struct bench_lines *theirs, uint32_t *seq)
+{
+	double per[BENCH_LINES];
+	uint32_t s = *seq;
+
+	for (int l = 0; l < BENCH_LINES; l++) {
+		_Atomic uint32_t *in = &mine->line[l].word, *out = &theirs->line[l].word;
+		double t = 0;
+
+		for (int i = -2; i < BENCH_HANDS; i++) {
+			if (i == 0)
+				t = bench_now_ns();
+			s++;
+			if (rank == 0)
+				atomic_store_explicit(out, s, memory_order_release);
+			while (atomic_load_explicit(in, memory_order_acquire) != s)
+				;
+			if (rank == 1)
+				atomic_store_explicit(out, s, memory_order_release);
+		}
+		per[l] = (bench_now_ns() - t) / BENCH_HANDS / 2;
+	}
+	*seq = s;
+	return bench_middle(per, BENCH_LINES);
+}
+
+static struct bench_lines *bench_line_;		/* [0] is polled by rank 0, [1] by rank 1 */
 static uint32_t bench_line_seq_;
 
-/* Map the line that the ranks share. Return: 0; -1: no file given, or fewer than two cores. */
+/* Lines for processes that a later fork() makes. Return: 0, -1: no memory. */
+static inline int bench_line_anonymous(void)
+{
+	void *p = mmap(NULL, 2 * sizeof(struct bench_lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	bench_line_ = p;
+	return 0;
+}
+
+/* Map the lines that the ranks share. Return: 0; -1: no file given, or fewer than two cores. */
 static inline int bench_line_open(void)
 {
 	const char *name = getenv("BENCH_LINE");
@@ -129,7 +187,8 @@ static inline int bench_line_open(void)
 	fd = open(name, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	p = mmap(NULL, sizeof(struct bench_line), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = lseek(fd, 0, SEEK_END) < (off_t)(2 * sizeof(struct bench_lines)) ? MAP_FAILED :
+		mmap(NULL, 2 * sizeof(struct bench_lines), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (p == MAP_FAILED)
 		return -1;
@@ -137,34 +196,82 @@ static inline int bench_line_open(void)
 	return 0;
 }
 
-/* h in ns, one way, in both ranks 0 and 1, which must call this together; -1 when there is no line. */
+/* h in ns, one way, in less than a millisecond; ranks 0 and 1 call it together. -1 when there are no lines. */
 static inline double bench_handover(int rank)
 {
-	struct bench_line *l = bench_line_;
-	double rep[BENCH_H_REPS];
-	uint32_t s = bench_line_seq_;
-
-	if (!l)
+	if (!bench_line_)
 		return -1;
-	for (int r = 0; r < BENCH_H_REPS; r++) {
-		double t = bench_now_ns();
+	return bench_lines_pingpong(rank, &bench_line_[rank], &bench_line_[!rank], &bench_line_seq_);
+}
 
-		for (int i = 0; i < BENCH_H_ITERS; i++) {
-			s++;
-			if (rank == 0) {
-				atomic_store_explicit(&l->ping, s, memory_order_release);
-				while (atomic_load_explicit(&l->pong, memory_order_acquire) != s)
-					;
-			} else {
-				while (atomic_load_explicit(&l->ping, memory_order_acquire) != s)
-					;
-				atomic_store_explicit(&l->pong, s, memory_order_release);
-			}
-		}
-		rep[r] = (bench_now_ns() - t) / BENCH_H_ITERS / 2;
+/*
+ * A latency is measured in slices of about a millisecond with h between them: h t h t ... h. t is, as h, the mean of the
+ * middle half of many short runs. Virtual machines change their
+ * state (where their cores are: "near", h about 50 ns, or "far", about 220) at any moment, so each slice is judged by the
+ * two h beside it: where they differ by more than a tenth, the state changed meanwhile or someone else had a core, and the
+ * slice says nothing. What is quoted for a state is its median slice by t - h, so that t, h and t - h of a row belong
+ * together. tools/mpt/report.pl does the same with the slices of several runs.
+ */
+#define BENCH_SLICES	40
+#define BENCH_RUNS	60	/* in a slice */
+#define BENCH_H_MOVED	0.10
+#define BENCH_H_FAR	100	/* ns */
+
+struct bench_slice {
+	double h0, t, h1;
+};
+
+/* @once(@arg) returns t of a short run, called by ranks 0 and 1 together. */
+static inline void bench_slices(int rank, double (*once)(void *), void *arg, struct bench_slice *s, int n)
+{
+	double run[BENCH_RUNS], h = bench_handover(rank);
+
+	h = bench_handover(rank);
+	for (int i = 0; i < n; i++) {
+		s[i].h0 = h;
+		for (int r = 0; r < BENCH_RUNS; r++)
+			run[r] = once(arg);
+		s[i].t = bench_middle(run, BENCH_RUNS);
+		s[i].h1 = h = bench_handover(rank);
 	}
-	bench_line_seq_ = s;
-	return bench_median(rep, BENCH_H_REPS);
+}
+
+static inline double bench_slice_h(const struct bench_slice *s)
+{
+	return (s->h0 + s->h1) / 2;
+}
+
+/* 0 near, 1 far, -1: says nothing */
+static inline int bench_slice_state(const struct bench_slice *s)
+{
+	double lo = s->h0 < s->h1 ? s->h0 : s->h1, hi = s->h0 < s->h1 ? s->h1 : s->h0;
+
+	if (lo <= 0 || hi > lo * (1 + BENCH_H_MOVED))
+		return -1;
+	return bench_slice_h(s) >= BENCH_H_FAR;
+}
+
+static inline int bench_cmp_slice(const void *a, const void *b)
+{
+	const struct bench_slice *x = a, *y = b;
+	double d = (x->t - bench_slice_h(x)) - (y->t - bench_slice_h(y));
+
+	return (d > 0) - (d < 0);
+}
+
+/* Median slice of @state by t - h. Return: how many there are. */
+static inline int bench_slice_median(const struct bench_slice *s, int n, int state, struct bench_slice *median)
+{
+	struct bench_slice some[BENCH_SLICES];
+	int count = 0;
+
+	for (int i = 0; i < n && count < BENCH_SLICES; i++)
+		if (bench_slice_state(&s[i]) == state)
+			some[count++] = s[i];
+	qsort(some, (size_t)count, sizeof(*some), bench_cmp_slice);
+	if (count)
+		*median = some[count / 2];
+	return count;
 }
 
 /* Output. The rank that prints calls begin, then record for each figure, then end. */
@@ -177,29 +284,59 @@ static inline void bench_begin(const char *name, int json)
 	if (json)
 		printf("{\"bench\":\"%s\",\"records\":[", name);
 	else
-		printf("# %s\n%-28s %10s %14s  %-7s %8s %8s\n", name, "# figure", "bytes", "value", "unit", "h before",
-		       "h after");
+		printf("# %s\n%-28s %10s %14s  %-7s %8s %8s %8s  %s\n", name, "# figure", "bytes", "value", "unit",
+		       "h before", "h after", "t - h", "state (slices)");
 	fflush(stdout);
 }
 
-/* @h0, @h1: hand-over before and after, below 0: not measured. Each record is written at once: a hang shows where. */
-static inline void bench_record(const char *figure, size_t bytes, double value, const char *unit, double h0, double h1)
+/* Each record is written at once: a hang shows where. */
+static inline void bench_record(const char *figure, size_t bytes, double value, const char *unit)
 {
-	if (bench_json_) {
-		printf("%s\n{\"figure\":\"%s\",\"bytes\":%zu,\"value\":%.6g,\"unit\":\"%s\"", bench_records_ ? "," : "",
+	if (bench_json_)
+		printf("%s\n{\"figure\":\"%s\",\"bytes\":%zu,\"value\":%.6g,\"unit\":\"%s\"}", bench_records_ ? "," : "",
 		       figure, bytes, value, unit);
-		if (h0 >= 0)
-			printf(",\"h_before\":%.4g", h0);
-		if (h1 >= 0)
-			printf(",\"h_after\":%.4g", h1);
-		printf("}");
+	else
+		printf("%-28s %10zu %14.2f  %-7s\n", figure, bytes, value, unit);
+	bench_records_++;
+	fflush(stdout);
+}
+
+/*
+ * A latency in ns from its @n slices: as JSON all of them, and the median slice over both states; plain: a row for each
+ * state. Without h (no lines) it is a record as others.
+ */
+static inline void bench_record_slices(const char *figure, size_t bytes, const struct bench_slice *s, int n)
+{
+	double t[BENCH_SLICES];
+	int said = 0;
+
+	n = n < BENCH_SLICES ? n : BENCH_SLICES;
+	for (int i = 0; i < n; i++)
+		t[i] = s[i].t;
+	if (s[0].h0 < 0) {
+		bench_record(figure, bytes, bench_median(t, n), "ns");
+		return;
+	}
+	if (bench_json_) {
+		printf("%s\n{\"figure\":\"%s\",\"bytes\":%zu,\"value\":%.6g,\"unit\":\"ns\",\"slices\":[",
+		       bench_records_ ? "," : "", figure, bytes, bench_median(t, n));
+		for (int i = 0; i < n; i++)
+			printf("%s[%.4g,%.5g,%.4g]", i ? "," : "", s[i].h0, s[i].t, s[i].h1);
+		printf("]}");
 	} else {
-		printf("%-28s %10zu %14.2f  %-7s", figure, bytes, value, unit);
-		if (h0 >= 0)
-			printf(" %8.1f", h0);
-		if (h1 >= 0)
-			printf(" %8.1f", h1);
-		printf("\n");
+		for (int state = 0; state < 2; state++) {
+			struct bench_slice m;
+			int count = bench_slice_median(s, n, state, &m);
+
+			if (!count)
+				continue;
+			printf("%-28s %10zu %14.2f  %-7s %8.1f %8.1f %8.1f  %s (%d of %d)\n", figure, bytes, m.t, "ns", m.h0,
+			       m.h1, m.t - bench_slice_h(&m), state ? "far" : "near", count, n);
+			said = 1;
+		}
+		if (!said)
+			printf("%-28s %10zu %14.2f  %-7s h moved by more than a tenth in each of %d slices\n", figure, bytes,
+			       bench_median(t, n), "ns", n);
 	}
 	bench_records_++;
 	fflush(stdout);

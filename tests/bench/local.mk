@@ -15,13 +15,15 @@ EXTRA_DIST += tests/bench/t_report.sh
 tests_bench_handover_SOURCES = tests/bench/handover.c tests/bench/bench.h
 tests_bench_smartmap_pingpong_SOURCES = tests/bench/smartmap_pingpong.c tests/bench/bench.h
 tests_bench_smartmap_pingpong_LDADD = nal/smartmap/libsmartmap.la
+# malloc'd memory is in the window where the allocator is
 tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/bench.h
 tests_bench_portals_pingpong_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
-# its buffers come from malloc, as an application's do: they are in the window where the allocator is
 if HAVE_MIMALLOC
 if !SANITIZERS
 tests_bench_portals_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_portals_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_bench_smartmap_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
+tests_bench_smartmap_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 endif
 endif
 tests_bench_harm_SOURCES = tests/bench/harm.c

@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 			double v = measure((enum coll)c, bytes, ms);
 
 			if (rank == 0)
-				bench_record(coll_name[c], bytes, v, "ns", -1, -1);
+				bench_record(coll_name[c], bytes, v, "ns");
 		}
 	}
 	if (rank == 0)

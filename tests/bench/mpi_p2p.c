@@ -3,13 +3,15 @@
  * mpi_p2p - point-to-point between ranks 0 and 1, plain MPI: compiles and runs with every MPI library
  *
  * Figures (one-way times are half round trips):
- *   latency            Send/Recv back and forth, the same buffers reused (OSU latency); h around that of 8 bytes
+ *   latency            Send/Recv back and forth, the same buffers reused (OSU latency); that of 8 bytes in slices, see
+ *                      bench.h
  *   fresh              the same, the data written by the sender before each message and read by the receiver behind
  *                      it; only the transfer is timed. Lengths -3 and +3 as well
  *   fresh_touch        the same with the writing and reading in it, as an application sees it
  *   bandwidth          window of 64 messages, then an answer of 4 bytes (OSU bw); time per message
- *   message_rate       window of 64 messages of 8 bytes, one pair (OSU mbw_mr); messages per second
- * Options: --json, --quick (fewer sizes and repetitions), --only latency,fresh,bandwidth,rate
+ *   message_gap        window of 64 messages of 8 bytes, one pair (OSU mbw_mr): ns per message, in slices
+ *   message_rate       the same as messages per second
+ * Options: --json, --quick (fewer sizes and repetitions), --only latency,fresh,bandwidth,rate or latency8 (no other size)
  */
 #include "bench.h"	/* first: it asks libc for more */
 #include <mpi.h>
@@ -53,6 +55,22 @@ static double latency_once(size_t n, int iters)
 		}
 	}
 	return (bench_now_ns() - t) / iters / 2;
+}
+
+static double latency8_once(void *arg)
+{
+	(void)arg;
+	return latency_once(8, 50);
+}
+
+static void latency8(void)
+{
+	struct bench_slice slice[BENCH_SLICES];
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	bench_slices(rank, latency8_once, NULL, slice, BENCH_SLICES);
+	if (rank == 0)
+		bench_record_slices("latency", 8, slice, BENCH_SLICES);
 }
 
 /* Median of five runs, after one that is thrown away. */
@@ -150,6 +168,27 @@ static double window(size_t n, int windows)
 	return bench_median(rep, reps);
 }
 
+static double rate_once(void *arg)
+{
+	(void)arg;
+	return window_once(8, 5);
+}
+
+static void message_rate(void)
+{
+	struct bench_slice slice[BENCH_SLICES];
+	double gap[BENCH_SLICES];
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	bench_slices(rank, rate_once, NULL, slice, BENCH_SLICES);
+	for (int i = 0; i < BENCH_SLICES; i++)
+		gap[i] = slice[i].t;
+	if (rank)
+		return;
+	bench_record_slices("message_gap", 8, slice, BENCH_SLICES);
+	bench_record("message_rate", 8, 1e9 / bench_median(gap, BENCH_SLICES), "msg/s");
+}
+
 static void all_latencies(int quick)
 {
 	static const size_t quick_sizes[] = { 0, 8, 1024, 8192, 65536, 262144, 1048576, 4194304 };
@@ -167,17 +206,15 @@ static void all_latencies(int quick)
 	for (int s = 0; s < count; s++) {
 		size_t n = sizes[s];
 		int iters = repeats(n, quick ? 16 : 64, 8, quick ? 20000 : 50000);
-		double h0 = -1, h1 = -1, v;
+		double v;
 
 		if (n == 8) {
-			MPI_Barrier(MPI_COMM_WORLD);
-			h0 = bench_handover(rank);
+			latency8();
+			continue;
 		}
 		v = latency(n, iters);
-		if (n == 8)
-			h1 = bench_handover(rank);
 		if (rank == 0)
-			bench_record("latency", n, v, "ns", h0, h1);
+			bench_record("latency", n, v, "ns");
 	}
 }
 
@@ -192,8 +229,8 @@ static void all_fresh(int quick)
 
 			if (rank)
 				continue;
-			bench_record("fresh", len, v, "ns", -1, -1);
-			bench_record("fresh_touch", len, touch, "ns", -1, -1);
+			bench_record("fresh", len, v, "ns");
+			bench_record("fresh_touch", len, touch, "ns");
 		}
 	}
 }
@@ -229,12 +266,10 @@ int main(int argc, char **argv)
 		bench_begin("mpi_p2p", json);
 	if (bench_wanted(argc, argv, "latency"))
 		all_latencies(quick);
-	if (bench_wanted(argc, argv, "rate")) {
-		double v = window(8, quick ? 2000 : 10000);
-
-		if (rank == 0)
-			bench_record("message_rate", 8, 1e9 / v, "msg/s", -1, -1);
-	}
+	else if (bench_wanted(argc, argv, "latency8"))
+		latency8();
+	if (bench_wanted(argc, argv, "rate"))
+		message_rate();
 	if (bench_wanted(argc, argv, "fresh"))
 		all_fresh(quick);
 	if (bench_wanted(argc, argv, "bandwidth"))
@@ -242,8 +277,8 @@ int main(int argc, char **argv)
 			double v = window(n, repeats(n * WINDOW, quick ? 64 : 512, 1, 100));
 
 			if (rank == 0) {
-				bench_record("window_time", n, v, "ns", -1, -1);
-				bench_record("bandwidth", n, (double)n / v * 1e3, "MB/s", -1, -1);
+				bench_record("window_time", n, v, "ns");
+				bench_record("bandwidth", n, (double)n / v * 1e3, "MB/s");
 			}
 		}
 	if (rank == 0)

@@ -157,6 +157,18 @@ static double pingpong_once(enum how how, size_t n, int iters)
 	return (bench_now_ns() - t) / iters / 2;
 }
 
+struct small {
+	enum how how;
+	size_t n;
+};
+
+static double small_once(void *arg)
+{
+	struct small *s = arg;
+
+	return pingpong_once(s->how, s->n, 50);
+}
+
 static double pingpong(enum how how, size_t n, int iters)
 {
 	double rep[REPS];
@@ -371,19 +383,23 @@ int main(int argc, char **argv)
 			continue;
 		for (int i = 0; i < count; i++) {
 			size_t n = sizes[i];
-			double h0 = -1, h1 = -1, v;
+			double v;
 
 			if (how == POLLED && n > PTL_INLINE_MAX_NP)
 				break;
 			if (n == 8) {
+				struct bench_slice slice[BENCH_SLICES];
+				struct small small = { how, n };
+
 				barrier();
-				h0 = bench_handover((int)rank);
+				bench_slices((int)rank, small_once, &small, slice, BENCH_SLICES);
+				if (rank == 0)
+					bench_record_slices(how_name[how], n, slice, BENCH_SLICES);
+				continue;
 			}
 			v = pingpong(how, n, repeats(n, quick ? 8 : 32, 8, quick ? 5000 : 30000));
-			if (n == 8)
-				h1 = bench_handover((int)rank);
 			if (rank == 0)
-				bench_record(how_name[how], n, v, "ns", h0, h1);
+				bench_record(how_name[how], n, v, "ns");
 		}
 	}
 	if (bench_wanted(argc, argv, "put_fresh"))
@@ -395,22 +411,22 @@ int main(int argc, char **argv)
 					continue;
 				v = fresh(n + (size_t)odd, repeats(n, quick ? 16 : 64, 8, FRESH_MAX));
 				if (rank == 0)
-					bench_record("put_fresh", n + (size_t)odd, v, "ns", -1, -1);
+					bench_record("put_fresh", n + (size_t)odd, v, "ns");
 			}
 	if (bench_wanted(argc, argv, "get"))
 		for (int i = 0; i < count; i++) {
 			double v = get(sizes[i], repeats(sizes[i], quick ? 8 : 32, 8, quick ? 5000 : 20000));
 
 			if (rank == 0)
-				bench_record("get", sizes[i], v, "ns", -1, -1);
+				bench_record("get", sizes[i], v, "ns");
 		}
 	barrier();
 	/* one rank at a time, so that the other's polling is not measured with it */
 	if (rank == 0) {
 		if (bench_wanted(argc, argv, "eqget_empty"))
-			bench_record("eqget_empty", 0, eqget_empty(quick ? 200000 : 1000000), "ns", -1, -1);
+			bench_record("eqget_empty", 0, eqget_empty(quick ? 200000 : 1000000), "ns");
 		if (bench_wanted(argc, argv, "memdpost"))
-			bench_record("memdpost", 0, memdpost(quick ? 40 : 200), "ns", -1, -1);
+			bench_record("memdpost", 0, memdpost(quick ? 40 : 200), "ns");
 		bench_end();
 	}
 	barrier();

@@ -3,44 +3,56 @@
  * smartmap_pingpong - stores into the other process through its window, and nothing else
  *
  * Two processes of one smartmap job, made by fork() before smartmap_init(). Each spins on a word of its own and answers
- * by a store to the other's word at smartmap_remote(). Figures: half round trip for a word in the program's bss and in
- * memory of smartmap_alloc(); copies of 64 KiB to 4 MiB by plain memcpy through the window, written anew each time and
- * read by the target.
+ * by a store to the other's word at smartmap_remote(). Figures: half round trip for words in the program's data, its bss,
+ * the heap (libsmartmap-malloc) and memory of smartmap_alloc(); copies of 64 KiB to 4 MiB by plain memcpy through the
+ * window, written anew each time and read by the target.
  */
 #include "bench.h"
 #include <smartmap.h>
 #include <sys/wait.h>
 
-#define ITERS	20000
-#define REPS	5
 #define MAX	(4u << 20)
-#define ROOT	16		/* smartmap_publish key of an application */
+#define ROOT_ARENA	16	/* smartmap_publish keys of an application */
+#define ROOT_HEAP	17
 
-static struct bench_line in_bss;
-static struct bench_line *own_arena;
+static struct bench_lines in_bss;
+static struct bench_lines in_data = { .line[BENCH_LINES - 1] = { .next_page = { 1 } } };
 
-/* Half round trip in ns: @mine is polled, @theirs is the same word of the peer. */
-static double pingpong(int rank, _Atomic uint32_t *mine, _Atomic uint32_t *theirs, uint32_t *seq)
+struct store {
+	int rank;
+	struct bench_lines *mine, *theirs;
+	uint32_t seq;
+};
+
+/* t and h come from one function: their difference is the memory and the way to it. */
+static void store_slices(struct store *s, struct bench_slice *slice, int n)
 {
-	double rep[REPS];
-	uint32_t s = *seq;
+	double h = bench_handover(s->rank);
 
-	for (int r = 0; r < REPS; r++) {
-		double t = bench_now_ns();
-
-		for (int i = 0; i < ITERS; i++) {
-			s++;
-			if (rank == 0)
-				atomic_store_explicit(theirs, s, memory_order_release);
-			while (atomic_load_explicit(mine, memory_order_acquire) != s)
-				;
-			if (rank == 1)
-				atomic_store_explicit(theirs, s, memory_order_release);
-		}
-		rep[r] = (bench_now_ns() - t) / ITERS / 2;
+	h = bench_handover(s->rank);
+	for (int i = 0; i < n; i++) {
+		slice[i].h0 = h;
+		slice[i].t = bench_lines_pingpong(s->rank, s->mine, s->theirs, &s->seq);
+		slice[i].h1 = h = bench_handover(s->rank);
 	}
-	*seq = s;
-	return bench_median(rep, REPS);
+}
+
+/* The ping-pong on lines of ours and of the peer, the latter as an address in the peer. */
+static void store_pingpong(const char *figure, int rank, struct bench_lines *mine, void *peers, enum smartmap_feature without)
+{
+	struct bench_slice slice[BENCH_SLICES];
+	struct store s = { rank, mine, smartmap_remote(!rank, peers), 0 };
+
+	smartmap_barrier();
+	if (!s.theirs || !smartmap_reachable(!rank, peers, sizeof(*mine))) {
+		if (rank == 0)
+			fprintf(stderr, "smartmap_pingpong: %s: not in the window: %s\n", figure, smartmap_why(without));
+		return;
+	}
+	bench_lines_pingpong(rank, s.mine, s.theirs, &s.seq);
+	store_slices(&s, slice, BENCH_SLICES);
+	if (rank == 0)
+		bench_record_slices(figure, 4, slice, BENCH_SLICES);
 }
 
 /* One way in ns for @n bytes: fresh source, memcpy into the peer, last byte as the flag, read there. */
@@ -86,10 +98,9 @@ static int run(int rank, pid_t peer_of_child, int json)
 	struct smartmap_job job = { .rank = (uint32_t)rank, .size = 2, .adopt = SMARTMAP_ADOPT_ALL, .timeout_ms = 10000 };
 	int32_t pids[2] = { rank ? (int32_t)getppid() : (int32_t)getpid(), rank ? (int32_t)getpid() : (int32_t)peer_of_child };
 	char name[64];
-	uint32_t seq_bss = 0, seq_arena = 0;
-	double h0, h1, v;
-	struct bench_line *remote_arena, *remote_bss;
+	struct bench_lines *own_arena, *heap;
 	unsigned char *buf, *remote_buf, *src;
+	double v;
 	int rc;
 
 	snprintf(name, sizeof(name), "bench-%d", (int)pids[0]);
@@ -103,44 +114,38 @@ static int run(int rank, pid_t peer_of_child, int json)
 			smartmap_why(SMARTMAP_F_WINDOWS));
 		return 1;
 	}
-	own_arena = smartmap_alloc(sizeof(*own_arena) + MAX + 4096, 4096);
+	own_arena = smartmap_alloc(sizeof(*own_arena), 4096);
+	heap = aligned_alloc(4096, (sizeof(*heap) + 4095) / 4096 * 4096);
 	src = aligned_alloc(4096, MAX);
-	if (!own_arena || !src) {
-		fprintf(stderr, "smartmap_pingpong: smartmap_alloc: %m\n");
+	if (!own_arena || !heap || !src) {
+		fprintf(stderr, "smartmap_pingpong: no memory: %m\n");
 		return 1;
 	}
-	smartmap_publish(ROOT, own_arena);
+	memset(own_arena, 0, sizeof(*own_arena));
+	memset(heap, 0, sizeof(*heap));
+	smartmap_publish(ROOT_ARENA, own_arena);
+	smartmap_publish(ROOT_HEAP, heap);
 	smartmap_barrier();
-	remote_arena = smartmap_remote(!rank, smartmap_lookup(!rank, ROOT));
-	if (!remote_arena) {
+	if (!smartmap_remote(!rank, smartmap_lookup(!rank, ROOT_ARENA))) {
 		fprintf(stderr, "smartmap_pingpong: the peer's window cannot be attached\n");
 		return 1;
 	}
-	buf = (unsigned char *)own_arena + 4096;
-	remote_buf = (unsigned char *)remote_arena + 4096;
 
 	if (rank == 0)
 		bench_begin("smartmap_pingpong", json);
-	bench_handover(rank);
-	h0 = bench_handover(rank);
-	pingpong(rank, &own_arena->ping, &remote_arena->ping, &seq_arena);
-	v = pingpong(rank, &own_arena->ping, &remote_arena->ping, &seq_arena);
-	h1 = bench_handover(rank);
-	if (rank == 0)
-		bench_record("smartmap_store_arena", 4, v, "ns", h0, h1);
+	store_pingpong("smartmap_store_arena", rank, own_arena, smartmap_lookup(!rank, ROOT_ARENA), SMARTMAP_F_WINDOWS);
+	store_pingpong("smartmap_store_data", rank, &in_data, smartmap_symmetric(!rank, &in_data), SMARTMAP_F_DATA);
+	store_pingpong("smartmap_store_bss", rank, &in_bss, smartmap_symmetric(!rank, &in_bss), SMARTMAP_F_DATA);
+	store_pingpong("smartmap_store_heap", rank, heap, smartmap_lookup(!rank, ROOT_HEAP), SMARTMAP_F_WINDOWS);
 
-	remote_bss = smartmap_symmetric(!rank, &in_bss);
-	if (smartmap_reachable(!rank, remote_bss, sizeof(in_bss))) {
-		remote_bss = smartmap_remote(!rank, remote_bss);
-		h0 = bench_handover(rank);
-		pingpong(rank, &in_bss.ping, &remote_bss->ping, &seq_bss);
-		v = pingpong(rank, &in_bss.ping, &remote_bss->ping, &seq_bss);
-		h1 = bench_handover(rank);
-		if (rank == 0)
-			bench_record("smartmap_store_bss", 4, v, "ns", h0, h1);
-	} else if (rank == 0) {
-		fprintf(stderr, "smartmap_pingpong: the bss is not in the window: %s\n", smartmap_why(SMARTMAP_F_DATA));
+	buf = smartmap_alloc(MAX, 4096);
+	if (!buf) {
+		fprintf(stderr, "smartmap_pingpong: smartmap_alloc: %m\n");
+		return 1;
 	}
+	smartmap_publish(ROOT_ARENA, buf);
+	smartmap_barrier();
+	remote_buf = smartmap_remote(!rank, smartmap_lookup(!rank, ROOT_ARENA));
 	for (size_t n = 64u << 10; n <= MAX; n *= 4) {
 		smartmap_barrier();
 		buf[n - 1] = 0;
@@ -151,7 +156,7 @@ static int run(int rank, pid_t peer_of_child, int json)
 		smartmap_barrier();
 		v = copy(rank, src, buf, remote_buf, n);
 		if (rank == 0)
-			bench_record("smartmap_copy_fresh", n, v, "ns", -1, -1);
+			bench_record("smartmap_copy_fresh", n, v, "ns");
 	}
 	if (rank == 0)
 		bench_end();
@@ -167,8 +172,7 @@ int main(int argc, char **argv)
 
 	if (bench_cpus(cpu, 2) < 2)
 		bench_die("smartmap_pingpong: needs two cores; this process may use one");
-	bench_line_ = mmap(NULL, sizeof(struct bench_line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (bench_line_ == MAP_FAILED)
+	if (bench_line_anonymous())
 		bench_die("smartmap_pingpong: mmap: %m");
 	child = fork();
 	if (child < 0)

@@ -7,7 +7,7 @@
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong harm"
 BENCH_MPI="mpi_p2p mpi_coll"
-BENCH_NEEDS=()
+BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
 bench_ours_build()
 {
@@ -49,7 +49,7 @@ bench_run()
 	local lib=$1 n=$2 name=$3 f
 	shift 3
 	rm -f "$BENCH_LINE"
-	head -c 4096 /dev/zero >"$BENCH_LINE"
+	head -c "$BENCH_LINE_BYTES" /dev/zero >"$BENCH_LINE"
 	case $name in
 	handover|smartmap_pingpong)
 		"$BUILD/make/tests/bench/$name" "$@" ;;

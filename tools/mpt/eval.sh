@@ -4,7 +4,8 @@
 #
 # Rounds: each benchmark is run once per round by every library, A B C D, A B C D, ..., with the bare hand-over h before
 # and after each run; ratios are formed inside a round. A virtual machine that changes its state between rounds thus
-# changes it for all. Nothing of ours runs meanwhile: no spinner, no second benchmark. All output is kept under
+# changes it for all. The shortest figures have short rounds of their own, so that the libraries' turns are less than a
+# second apart. Nothing of ours runs meanwhile: no spinner, no second benchmark. All output is kept under
 # build/report/raw; report.pl makes the rest of it and can be repeated.
 
 REPORT=$BUILD/report
@@ -19,12 +20,12 @@ eval_progress()	# a line that is redrawn on a terminal, a new line elsewhere
 	fi
 }
 
-# one ROUND LIB RANKS NAME LIMIT ARGS... -> raw/ROUND.LIB.NAME[-RANKS].{json,err,meta}
+# one ROUND LIB RANKS NAME[:AS] LIMIT ARGS... -> raw/ROUND.LIB.AS[-RANKS].{json,err,meta}
 one()
 {
-	local round=$1 lib=$2 n=$3 name=$4 limit=$5 f h0 h1 rc why
+	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
-	f=$REPORT/raw/$round.$lib.$name
+	f=$REPORT/raw/$round.$lib.$as
 	[ "$name" = mpi_coll ] && f=$f-$n
 	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
 	case $name in smartmap_pingpong|portals_pingpong|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
@@ -115,13 +116,13 @@ machine()
 
 cmd_eval()
 {
-	local quick= peers=() rounds=5 lib r p2p coll2 coll4 qa=()
+	local quick= peers=() rounds=5 short=9 lib r qa=()
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--quick) quick=1 rounds=3 qa=(--quick) ;;
+		--quick) quick=1 rounds=3 short=5 qa=(--quick) ;;
 		--rounds) rounds=${2:-}; shift ;;
 		--peer=*) peers+=("${1#--peer=}") ;;
 		--peer) peers+=("${2:-}"); shift ;;
@@ -168,6 +169,12 @@ cmd_eval()
 	esac
 
 	EVAL_T0=$SECONDS EVAL_RAN=0
+	for ((r = 1; r <= short; r++)); do
+		eval_progress "short round $r of $short" "latency and message rate of all"
+		for lib in "${LIBS[@]}"; do
+			one $r "$lib" 2 mpi_p2p:mpi_short 60 --only latency8,rate
+		done
+	done
 	for ((r = 1; r <= rounds; r++)); do
 		# --quick keeps its two minutes on a slow machine: by fewer rounds, and the results say how many there were
 		if [ -n "$quick" ] && [ $r -gt 1 ] && [ $(((SECONDS - EVAL_T0) * r / (r - 1))) -gt 90 ]; then

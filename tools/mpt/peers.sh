@@ -123,14 +123,24 @@ provide_peer()
 	return 0
 }
 
+# version_of MPIEXEC - of the library it belongs to, as its launcher says
+version_of()
+{
+	[ -x "$1" ] && "$1" --version 2>&1 </dev/null | head -n 3 |
+		sed -n -e 's/^ *Version: *\([0-9][^ ]*\).*/\1/p' -e 's/.*(Open\(RTE\| MPI\)) \([0-9][^ ]*\).*/\2/p' | head -n 1
+}
+
 # Fills LIBS (names in order), and per name LABEL, MPICC, MPIEXEC, and WHY (not empty: cannot be measured, because).
 declare -A LABEL MPICC MPIEXEC WHY
 LIBS=()
-add_lib()
+add_lib()	# NAME LABEL PREFIX: %s in the label becomes the version
 {
-	local name=$1
+	local name=$1 v
 	LIBS+=("$name")
-	LABEL[$name]=$2 MPICC[$name]=$3/bin/mpicc MPIEXEC[$name]=$3/bin/mpiexec WHY[$name]=
+	v=$(version_of "$3/bin/mpiexec")
+	LABEL[$name]=${2/\%s/$v}
+	LABEL[$name]=${LABEL[$name]/  / }
+	MPICC[$name]=$3/bin/mpicc MPIEXEC[$name]=$3/bin/mpiexec WHY[$name]=
 	if [ ! -x "$3/bin/mpicc" ] || [ ! -x "$3/bin/mpiexec" ]; then
 		WHY[$name]=$(cat "$PEERS/$name.why" 2>/dev/null || echo "no bin/mpicc or bin/mpiexec in $(short "$3")")
 	fi
@@ -148,16 +158,16 @@ provide_libs()
 	build_mpich nemesis || echo "building it failed (build/log/mpich-nemesis.log)" >"$PEERS/nemesis.why"
 
 	LIBS=()
-	add_lib ours "MPICH ch3:portals" "$BUILD/mpich-portals"
+	add_lib ours "MPICH %s ch3:portals" "$BUILD/mpich-portals"
 	[ -n "${WHY[ours]}" ] && WHY[ours]="the channel is not built in this tree"
-	add_lib ours-off "the same, PTL_SMARTMAP=no" "$BUILD/mpich-portals"
+	add_lib ours-off "ch3:portals, SMARTMAP off" "$BUILD/mpich-portals"
 	WHY[ours-off]=${WHY[ours]}
-	add_lib mpich "MPICH ch4:ucx (Debian)" "$PEERS/mpich"
-	add_lib openmpi "Open MPI (Debian)" "$PEERS/openmpi"
-	add_lib nemesis "MPICH ch3:nemesis" "$BUILD/mpich-nemesis"
+	add_lib mpich "MPICH %s ch4:ucx (Debian)" "$PEERS/mpich"
+	add_lib openmpi "Open MPI %s (Debian)" "$PEERS/openmpi"
+	add_lib nemesis "MPICH %s ch3:nemesis" "$BUILD/mpich-nemesis"
 	for p in "$@"; do
 		name=${p%%=*}
-		add_lib "$name" "$name (${p#*=})" "${p#*=}"
+		add_lib "$name" "$name %s (${p#*=})" "${p#*=}"
 	done
 }
 
