@@ -9,3 +9,9 @@ tests_fault_core_die_CPPFLAGS = $(core_cppflags) -DP3_FAULT
 tests_fault_core_die_LDADD = tests/fault/libfault.a
 P3_TESTS += fault/core_walk:tests/fault/core_die:limit=300,args=walk fault/core_stop:tests/fault/core_die:limit=300,args=stop \
 	fault/core_kill:tests/fault/core_die:limit=300,args=kill+500
+
+check_PROGRAMS += tests/fault/core_mark
+tests_fault_core_mark_SOURCES = tests/fault/core_mark.c tests/unit/core_env.h
+tests_fault_core_mark_CPPFLAGS = $(core_cppflags) -DP3_FAULT
+tests_fault_core_mark_LDADD = tests/fault/libfault.a
+P3_TESTS += fault/core_mark:tests/fault/core_mark
