@@ -56,7 +56,10 @@ struct nal_ni {
 struct nal_ops {
 	const char *name;
 
-	/* Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged. */
+	/*
+	 * Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged, and undone.
+	 * After PTL_PID_INVALID @ni still belongs to the job (ni->nal_priv is set): start() again, or stop().
+	 */
 	int (*start)(struct nal_ni *ni, const struct p3l_setup *s);
 	/* Leave. Waits until no peer is inside our region any more. */
 	void (*stop)(struct nal_ni *ni);

@@ -55,8 +55,17 @@ struct hand {
 	struct p3l_reply reply;
 };
 
+/* Memory of the first local rank: who has which Portals pid. */
+struct pid_table {
+	uint32_t lock;			/* slot + 1; for claims after the start */
+	uint32_t failed;		/* 1: a rank got no memory for its region, so that nobody starts */
+	uint32_t pid[];			/* by slot, written by that rank; PTL_PID_ANY: none */
+};
+
 struct priv {
-	uint32_t *pids;			/* Portals pid of each slot: shared table of the first local rank */
+	uint32_t *pids;			/* table->pid */
+	struct pid_table *table;
+	uint64_t region_len;
 	uint32_t handed_seen;
 	uint32_t last_lane, streak, burst;
 	struct hand *hands;
@@ -921,7 +930,26 @@ out:
 
 /* ---- start and stop ---- */
 
-static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
+/* Leave the job on this node. @quiet: all ranks are past their last look at our region and table. */
+static void leave_job(struct nal_ni *ni, bool quiet)
+{
+	struct priv *pv = priv_of(ni);
+
+	smartmap_publish(ROOT_KEY, NULL);
+	if (quiet && ni->l)
+		smartmap_free(ni->l, pv->region_len);
+	if (quiet && !smartmap_rank())
+		smartmap_free(pv->table, sizeof(*pv->table) + ni->n_peers * sizeof(uint32_t));
+	free(ni->peer);
+	free(pv);
+	ni->l = NULL;
+	ni->peer = NULL;
+	ni->nal_priv = NULL;
+	smartmap_fini();
+}
+
+/* Collective: the ranks of the node meet, and the first makes the table. */
+static int join(struct nal_ni *ni)
 {
 	const struct p3_knobs *k = p3_knobs_get(NULL);
 	const struct p3_rt_job *job = p3_rt_get(NULL);
@@ -929,59 +957,146 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 				   .adopt = k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt,
 				   .timeout_ms = (int)k->init_timeout_s * 1000 };
 	struct priv *pv = calloc(1, sizeof(*pv));
-	struct p3l_setup s = *setup;
+	int32_t pids[SMARTMAP_MAX_PEERS];
 	int rc;
 
-	if (!pv)
-		return PTL_NO_SPACE;
+	for (uint32_t i = 0; job->real_pids && i < job->local_size; i++)
+		pids[i] = (int32_t)job->pid[job->local_ranks[i]];
+	if (job->real_pids)
+		sj.pids = pids;
+	ni->peer = calloc(job->local_size, sizeof(*ni->peer));
+	if (!pv || !ni->peer) {
+		p3_error("no memory for the list of %u ranks", job->local_size);
+		rc = PTL_NO_SPACE;
+		goto err;
+	}
 	memcpy(sj.key, job->key, sizeof(sj.key));
 	rc = smartmap_init(&sj);
 	if (rc) {
 		p3_error("joining the job on this node failed: %s%s%s", strerror(-rc),
 			 *smartmap_why(SMARTMAP_F_WINDOWS) ? "; " : "", smartmap_why(SMARTMAP_F_WINDOWS));
-		free(pv);
-		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+		rc = rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+		goto err;
 	}
+	pv->table = smartmap_shared(sizeof(*pv->table) + job->local_size * sizeof(uint32_t));
+	if (!pv->table) {
+		rc = errno == ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+		p3_error("%s", errno == ENOMEM ? "local rank 0 has no memory for the table of pids" :
+			 "another rank ended while the job started");
+		smartmap_fini();
+		goto err;
+	}
+	ni->n_peers = job->local_size;
 	ni->nal_priv = pv;
-	ni->n_peers = s.n_slots = job->local_size;
-	s.slot = job->local_rank;
-	ni->env.self = s.slot + 1;
+	ni->env.self = job->local_rank + 1;
 	ni->env.alive = alive;
 	ni->env.relax = relax;
+	ni->pids = pv->pids = pv->table->pid;
 	pv->last_lane = UINT32_MAX;		/* none yet */
 	pv->inbox_max = (uint32_t)k->inbox_max;
 	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
 	pv->together = !p3_rt_oversubscribed();
 	pv->fences = job->local_size > 1 && !smartmap_membarrier_ok();
-	pv->pids = smartmap_shared(job->local_size * sizeof(uint32_t));
-	ni->pids = pv->pids;
-	ni->peer = calloc(ni->n_peers, sizeof(*ni->peer));
-	ni->l = smartmap_alloc(p3l_ni_size(&s), 4096);
-	if (!pv->pids || !ni->peer || !ni->l) {
-		p3_error("no memory for the Portals state (%llu MiB of address space)",
-			 (unsigned long long)(p3l_ni_size(&s) >> 20));
-		return PTL_NO_SPACE;
-	}
-	p3l_ni_setup(ni->l, &s);
-	pv->pids[s.slot] = s.pid;
-	smartmap_publish(ROOT_KEY, ni->l);
-	if (smartmap_barrier()) {
-		p3_error("another rank ended while the job started");
-		return PTL_FAIL;
-	}
-	for (uint32_t i = 0; i < s.slot; i++)
-		if (pv->pids[i] == s.pid)
-			return PTL_PID_INVALID;
 	return PTL_OK;
+err:
+	free(ni->peer);
+	free(pv);
+	ni->peer = NULL;
+	return rc;
+}
+
+static bool pid_taken(const struct nal_ni *ni, uint32_t slots, uint32_t pid)
+{
+	for (uint32_t i = 0; i < slots; i++)
+		if (i != ni->env.self - 1 && p3_load(&ni->pids[i]) == pid)
+			return true;
+	return false;
+}
+
+/*
+ * The start of all: the pids as wanted, and who has no memory, stand in the table at the first barrier. At the second
+ * the refused ones have gone from it, so that nobody can send to them. Of several that want one pid the first gets it.
+ */
+static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc)
+{
+	struct pid_table *t = priv_of(ni)->table;
+	uint32_t slot = ni->env.self - 1;
+
+	p3_store(&t->pid[slot], pid);
+	if (*rc != PTL_OK)
+		p3_store_rel(&t->failed, 1);
+	if (smartmap_barrier())
+		return false;
+	if (p3_load_acq(&t->failed))
+		*rc = PTL_NO_SPACE;		/* whoever it was has said so */
+	else if (pid_taken(ni, slot, pid))
+		*rc = PTL_PID_INVALID;
+	if (*rc == PTL_OK)
+		smartmap_publish(ROOT_KEY, ni->l);
+	else
+		p3_store(&t->pid[slot], PTL_PID_ANY);
+	return !smartmap_barrier();
+}
+
+/* Another pid, after the first one was refused: the others have started and take no part. */
+static int claim_pid(struct nal_ni *ni, uint32_t pid)
+{
+	struct pid_table *t = priv_of(ni)->table;
+	uint32_t slot = ni->env.self - 1;
+	int rc = PTL_PID_INVALID;
+
+	if (!p3_cas32(&t->lock, 0, ni->env.self))
+		p3l_lock_slow(&ni->env, ni->l, &t->lock, -1);
+	if (!pid_taken(ni, ni->n_peers, pid)) {
+		smartmap_publish(ROOT_KEY, ni->l);
+		p3_store_rel(&t->pid[slot], pid);
+		rc = PTL_OK;
+	}
+	p3_store_rel(&t->lock, 0);
+	return rc;
+}
+
+static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
+{
+	bool again = ni->nal_priv != NULL;
+	struct p3l_setup s = *setup;
+	uint64_t len;
+	int rc = again ? PTL_OK : join(ni);
+
+	if (rc != PTL_OK)
+		return rc;
+	s.n_slots = ni->n_peers;
+	s.slot = ni->env.self - 1;
+	len = priv_of(ni)->region_len = p3l_ni_size(&s);
+	ni->l = smartmap_alloc(len, 4096);
+	if (ni->l) {
+		p3l_ni_setup(ni->l, &s);
+	} else {
+		p3_error("no memory for the Portals state (%llu MiB of address space)", (unsigned long long)len >> 20);
+		rc = PTL_NO_SPACE;
+	}
+	if (again) {
+		if (rc == PTL_OK)
+			rc = claim_pid(ni, s.pid);
+	} else if (!start_together(ni, s.pid, &rc)) {
+		p3_error("another rank ended while the job started");
+		leave_job(ni, false);
+		return PTL_FAIL;
+	} else if (rc == PTL_NO_SPACE) {
+		leave_job(ni, true);
+	}
+	if (rc != PTL_OK && ni->l) {		/* refused: nobody knows this region */
+		smartmap_free(ni->l, len);
+		ni->l = NULL;
+	}
+	return rc;
 }
 
 static void nal_stop(struct nal_ni *ni)
 {
-	p3_store_rel(&ni->l->up, 0);
-	smartmap_barrier();		/* nobody touches our state behind this */
-	free(ni->peer);
-	free(ni->nal_priv);
-	smartmap_fini();
+	if (ni->l)
+		p3_store_rel(&ni->l->up, 0);
+	leave_job(ni, !smartmap_barrier());	/* nobody touches our state behind this, unless somebody died */
 }
 
 const struct nal_ops nal_smartmap = {

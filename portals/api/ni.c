@@ -16,6 +16,8 @@ struct nal_ni *p3a_table[P3A_MAX_NI];
 bool p3a_up;
 uint32_t p3a_lock_;
 
+static struct nal_ni *refused;		/* in the job, but the pid that it asked for belonged to another rank */
+
 static const ptl_ni_limits_t max_limits = {
 	.max_mes = P3L_MAX_ME, .max_mds = P3L_MAX_MD, .max_eqs = P3L_MAX_EQ, .max_ac_index = P3L_MAX_AC - 1,
 	.max_pt_index = P3L_MAX_PT - 1, .max_md_iovecs = P3L_MAX_IOV, .max_me_list = P3L_MAX_ME,
@@ -39,6 +41,7 @@ static void in_child(void)
 	p3a_up = false;
 	for (int i = 0; i < P3A_MAX_NI; i++)
 		p3a_table[i] = NULL;
+	refused = NULL;
 	p3a_lock_ = 0;
 }
 
@@ -98,7 +101,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 {
 	const struct p3_rt_job *job = p3_rt_get(NULL);
 	const struct p3_knobs *k = p3_knobs_get(NULL);
-	struct nal_ni *ni = calloc(1, sizeof(*ni));
+	struct nal_ni *ni = refused ? refused : calloc(1, sizeof(*ni));
 	struct p3l_setup s = { 0 };
 
 	*rc = PTL_NO_SPACE;
@@ -130,14 +133,15 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.max_iov = (uint32_t)ni->limits.max_md_iovecs;
 	s.space = 64 << 20;
 	ni->handler = calloc(s.max_eq, sizeof(*ni->handler));
-	if (!ni->handler)
-		goto err;
-	*rc = ni->nal->start(ni, &s);
+	if (ni->handler)
+		*rc = ni->nal->start(ni, &s);
+	refused = *rc != PTL_OK && ni->nal_priv ? ni : NULL;
 	if (*rc == PTL_OK)
 		return ni;
-err:
 	free(ni->handler);
-	free(ni);
+	ni->handler = NULL;
+	if (!refused)
+		free(ni);
 	return NULL;
 }
 
@@ -175,7 +179,10 @@ out:
 
 static void close_ni(struct nal_ni *ni)
 {
-	p3_store_rel(&p3a_table[ni->index], NULL);
+	if (ni == refused)
+		refused = NULL;
+	else
+		p3_store_rel(&p3a_table[ni->index], NULL);
 	ni->nal->stop(ni);
 	free(ni->handler);
 	free(ni);
@@ -202,6 +209,8 @@ P3A_API void PtlFini(void)
 	for (int i = 0; i < P3A_MAX_NI; i++)
 		if (p3a_table[i])
 			close_ni(p3a_table[i]);
+	if (refused)
+		close_ni(refused);
 	p3a_up = false;
 	unlock();
 }
@@ -254,7 +263,7 @@ P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *dis
 	ni = p3a_ni_of(h, P3A_NI);
 	if (!ni)
 		return PTL_NI_INVALID;
-	slot = ni->nal->find(ni, id);
+	slot = id.pid == PTL_PID_ANY ? -1 : ni->nal->find(ni, id);
 	if (slot < 0) {
 		*distance = ULONG_MAX;		/* as the reference does, on failure too */
 		return PTL_PROCESS_INVALID;

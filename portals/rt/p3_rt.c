@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +182,22 @@ static int build_single(struct p3_rt_job *j)
 }
 
 /*
+ * Are the pids of the map Unix pids? Whoever starts a job so has started all processes before it can tell them; numbers
+ * that were made up may be our pid by chance, but not also living processes of this user for all others.
+ */
+static int pids_are_real(const struct p3_rt_job *j)
+{
+	if (j->pid[j->rank] != (uint32_t)getpid())
+		return 0;
+	for (uint32_t i = 0; i < j->local_size; i++)
+		if (j->pid[j->local_ranks[i]] > INT32_MAX || kill((pid_t)j->pid[j->local_ranks[i]], 0))
+			return 0;
+	return 1;
+}
+
+/*
  * The variables carry no secret, so the key is derived from them: it keeps jobs apart, not attackers. What remains
- * against those is the user id of the socket's other end and, where the pids are real ones, its pid.
+ * against those is the user id of the socket's other end and, where the pids are real ones, its pid (nal_smartmap.c).
  */
 static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 {
@@ -214,7 +229,8 @@ static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 
 	/* With real pids the peers can be asked; with others our parent (the shell that started all) must do. */
 	p3_cpus_get(0, &all);
-	if (j->pid[j->rank] == (uint32_t)getpid()) {
+	j->real_pids = pids_are_real(j);
+	if (j->real_pids) {
 		for (uint32_t i = 0; i < j->local_size; i++)
 			if (!p3_cpus_get((pid_t)j->pid[j->local_ranks[i]], &c))
 				p3_cpus_or(&all, &c);

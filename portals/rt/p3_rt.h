@@ -29,6 +29,7 @@ struct p3_rt_job {
 	uint32_t *local_of;		/* [size] local rank of each rank on its node */
 	uint32_t *nid, *pid;		/* [size] Portals ids: nid = node + 1 and pid = P3_RT_PID0 + local rank, unless
 					 * the maps of the environment say otherwise */
+	int real_pids;			/* 1: pid[] of the local ranks are their Unix pids */
 	uint32_t *local_ranks;		/* [local_size] rank of each local rank */
 	uint32_t *launch_of;		/* [size] launcher's number of each rank */
 };

@@ -29,6 +29,14 @@ check_PROGRAMS += tests/api/t_init
 tests_api_t_init_SOURCES = tests/api/t_init.c tests/api/ptl.h
 tests_api_t_init_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_init_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_again
+tests_api_t_again_SOURCES = tests/api/t_again.c
+tests_api_t_again_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_again_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_impostor
+tests_api_t_impostor_SOURCES = tests/api/t_impostor.c
+tests_api_t_impostor_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_impostor_LDADD = $(T_LIBS)
 check_PROGRAMS += tests/api/t_bad
 tests_api_t_bad_SOURCES = tests/api/t_bad.c tests/api/ptl.h
 tests_api_t_bad_CPPFLAGS = $(T_CPPFLAGS)
@@ -43,6 +51,8 @@ tests_api_t_busy_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_busy_LDADD = $(T_LIBS)
 
 P3_TESTS += api/init:tests/api/t_init:valgrind api/init-2:tests/api/t_init:ranks=2
+P3_TESTS += api/again:tests/api/t_again:warns api/again-2:tests/api/t_again:ranks=2,warns \
+	api/again-5:tests/api/t_again:ranks=5,warns api/impostor:tests/api/t_impostor:warns
 P3_TESTS += api/put:tests/api/t_put:limit=120,valgrind \
 	api/put-2:tests/api/t_put:ranks=2,limit=120,valgrind \
 	api/put-2-poll:tests/api/t_put:ranks=2,limit=120,env=T_POLL=1 \

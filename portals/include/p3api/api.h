@@ -33,9 +33,11 @@ void PtlFini(void);
  * @desired:   NULL, or limits wanted; smaller ones are honoured, larger ones cut down
  * @actual:    out, limits in force; NULL allowed
  * @ni:        out, handle
- * A repeated call returns the open interface and counts. Return: PTL_OK; PTL_IFACE_INVALID; PTL_NO_SPACE (memory:
- * a sentence on stderr); PTL_PID_INVALID (taken or out of range); PTL_SEGV (@ni NULL); PTL_FAIL (the job could not
- * be joined: a sentence on stderr).
+ * A repeated call returns the open interface and counts. After a failure it may be called again: by all ranks of the
+ * node after PTL_NO_SPACE and PTL_FAIL, which all of them get; by the refused one alone after PTL_PID_INVALID, which still
+ * belongs to the job until it calls PtlFini (the others' PtlNIFini waits for that).
+ * Return: PTL_OK; PTL_IFACE_INVALID; PTL_NO_SPACE (memory: a sentence on stderr); PTL_PID_INVALID (taken or out of
+ * range); PTL_SEGV (@ni NULL); PTL_FAIL (the job could not be joined: a sentence on stderr).
  */
 int PtlNIInit(ptl_interface_t interface, ptl_pid_t pid, ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
 	      ptl_handle_ni_t *ni);
