@@ -383,6 +383,53 @@ static inline int bench_wanted(int argc, char **argv, const char *part)
 	return 0;
 }
 
+/* Is @word one of @list ("a b c")? */
+static inline int bench_listed(const char *list, const char *word, size_t n)
+{
+	for (const char *p = list; (p = strstr(p, word)); p++)
+		if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+			return 1;
+	return 0;
+}
+
+/*
+ * Check the arguments: @flags ("--json --quick"), @options with a value, @parts that --only may name. Return: 0, or -1
+ * when there is one that nobody knows, after a sentence (where @loud).
+ */
+static inline int bench_args(int argc, char **argv, int loud, const char *flags, const char *options, const char *parts)
+{
+	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+
+	for (int i = 1; i < argc; i++) {
+		if (bench_listed(flags, argv[i], strlen(argv[i])))
+			continue;
+		if (!bench_listed(options, argv[i], strlen(argv[i])) || i + 1 == argc) {
+			if (loud)
+				fprintf(stderr, "%s: %s '%s'; there are: %s%s%s\n", name, i + 1 == argc &&
+					bench_listed(options, argv[i], strlen(argv[i])) ? "no value behind" : "unknown argument",
+					argv[i], flags, *options ? " " : "", options);
+			return -1;
+		}
+		if (strcmp(argv[i++], "--only"))
+			continue;
+		for (char *p = argv[i]; ; p++) {
+			size_t n = strcspn(p, ",");
+			char word[64];
+
+			snprintf(word, sizeof(word), "%.*s", (int)(n < 60 ? n : 60), p);
+			if (!n || !bench_listed(parts, word, strlen(word))) {
+				if (loud)
+					fprintf(stderr, "%s: --only %s: no part '%s'; there are: %s\n", name, argv[i], word, parts);
+				return -1;
+			}
+			p += n;
+			if (!*p)
+				break;
+		}
+	}
+	return 0;
+}
+
 static inline void bench_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 static inline void bench_die(const char *fmt, ...)
 {

@@ -14,6 +14,8 @@ int main(int argc, char **argv)
 	double rep[5];
 	pid_t child;
 
+	if (bench_args(argc, argv, 1, "--json", "", ""))
+		return 2;
 	if (bench_cpus(cpu, 2) < 2)
 		bench_die("handover: needs two cores; this process may use one");
 	if (bench_line_anonymous())

@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 	if (ranks < 1 || ranks > 64 || rounds < 1 || rounds > 99 || mb < 16)
 		return 2;
 	for (int b = 0; b < BENCHES; b++) {
-		double v[2][99], r[2][99];
+		double v[2][99], r[2][99], ratio[99], rss_ratio[99];
 		int ok = 1;
 
 		for (int i = only; only && i < argc; i++)
@@ -334,6 +334,13 @@ int main(int argc, char **argv)
 			       benches[b].name, ranks);
 			continue;
 		}
+		/* what was measured next to each other is compared: a virtual machine does not stay the same */
+		for (int k = 0; k < rounds; k++) {
+			ratio[k] = v[1][k] / v[0][k];
+			rss_ratio[k] = r[1][k] / r[0][k];
+		}
+		qsort(ratio, (size_t)rounds, sizeof(double), cmp);
+		qsort(rss_ratio, (size_t)rounds, sizeof(double), cmp);
 		for (int w = 0; w < 2; w++) {
 			qsort(v[w], (size_t)rounds, sizeof(double), cmp);
 			qsort(r[w], (size_t)rounds, sizeof(double), cmp);
@@ -341,8 +348,7 @@ int main(int argc, char **argv)
 		printf("{\"bench\":\"harm_%s\",\"ranks\":%d,\"mb\":%zu,\"unit\":\"%s\",\"plain\":%.4g,\"with\":%.4g,"
 		       "\"ratio\":%.3f,\"rss_plain_kb\":%.0f,\"rss_with_kb\":%.0f,\"rss_ratio\":%.3f}\n",
 		       benches[b].name, ranks, mb, benches[b].unit, v[0][rounds / 2], v[1][rounds / 2],
-		       v[1][rounds / 2] / v[0][rounds / 2], r[0][rounds / 2], r[1][rounds / 2],
-		       r[1][rounds / 2] / r[0][rounds / 2]);
+		       ratio[rounds / 2], r[0][rounds / 2], r[1][rounds / 2], rss_ratio[rounds / 2]);
 		fflush(stdout);
 	}
 	return failed;

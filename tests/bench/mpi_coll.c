@@ -95,6 +95,10 @@ int main(int argc, char **argv)
 	tiny = bench_flag(argc, argv, "--tiny");
 	json = bench_flag(argc, argv, "--json");
 	ms = atof(bench_option(argc, argv, "--ms", "50"));
+	if (bench_args(argc, argv, rank == 0, "--json --quick --tiny", "--only --ms", "barrier bcast reduce allreduce alltoall")) {
+		MPI_Finalize();
+		return 2;
+	}
 	bench_pin(rank);
 	sbuf = calloc((size_t)size, MAX);
 	rbuf = calloc((size_t)size, MAX);

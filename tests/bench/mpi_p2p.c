@@ -250,6 +250,10 @@ int main(int argc, char **argv)
 		MPI_Finalize();
 		return 1;
 	}
+	if (bench_args(argc, argv, rank == 0, "--json --quick", "--only", "latency latency8 fresh bandwidth rate")) {
+		MPI_Finalize();
+		return 2;
+	}
 	bench_pin(rank);
 	bench_line_open();
 	/* plain malloc, as an application; the offset keeps the two buffers from sharing cache sets */

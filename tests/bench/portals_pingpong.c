@@ -367,6 +367,12 @@ int main(int argc, char **argv)
 	int count = 0;
 
 	setup();
+	if (bench_args(argc, argv, rank == 0, "--json --quick", "--only",
+		       "put_eqget put_eqwait put_spin put_polled put_fresh get eqget_empty memdpost")) {
+		PtlNIFini(ni);
+		PtlFini();
+		return 2;
+	}
 	bench_pin((int)rank);
 	bench_line_open();
 	if (quick) {

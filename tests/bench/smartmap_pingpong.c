@@ -170,6 +170,8 @@ int main(int argc, char **argv)
 	int json = bench_flag(argc, argv, "--json"), cpu[2], status = 0, rc;
 	pid_t child;
 
+	if (bench_args(argc, argv, 1, "--json", "", ""))
+		return 2;
 	if (bench_cpus(cpu, 2) < 2)
 		bench_die("smartmap_pingpong: needs two cores; this process may use one");
 	if (bench_line_anonymous())

@@ -94,8 +94,11 @@ refuses t_yod_bad_stack "-stack wants a size" y -stack much ./p
 refuses t_yod_load_file_missing 'cannot be read' y -F none
 refuses t_yod_unknown 'unknown option -Q' y -Q ./p
 printf '#!/bin/sh\necho "$SHMEM_SYMMETRIC_SIZE $MPIEXEC_TIMEOUT $(ulimit -s)"\n' >hydra
-[ "$("$tools/yod" -shmem 2M -tlimit 9 -stack 256k ./p)" = "2097152 9 256" ]; ok $? t_yod_limits_reach_the_ranks
+[ "$("$tools/yod" -shmem 2M -tlimit 9 -stack 256k /bin/sh)" = "2097152 9 256" ]; ok $? t_yod_limits_reach_the_ranks
 printf '#!/bin/sh\nexit 37\n' >hydra
-"$tools/yod" ./p; [ $? = 37 ]; ok $? t_exit_status_is_passed_on
+"$tools/yod" /bin/sh; [ $? = 37 ]; ok $? t_exit_status_is_passed_on
+refuses t_no_such_program "'./gone' is not a program: there is no such file" "$tools/aprun" -n 2 ./gone
+refuses t_not_executable "it cannot be executed" "$tools/aprun" -n 2 /bin
+refuses t_program_not_in_path "no program 'gone' in PATH" "$tools/aprun" -n 1 /bin/sh : gone
 echo "1..$n"
 exit $failed

@@ -54,13 +54,7 @@ bench_run()
 	handover|smartmap_pingpong)
 		"$BUILD/make/tests/bench/$name" "$@" ;;
 	harm)
-		# its records are JSON lines as they are
-		local a=()
-		for f in "$@"; do [ "$f" = --json ] || a+=("$f"); done
-		# by itself, as most programs that only compute, and as two ranks of a job, whose memory is adopted
-		for f in 1 2; do
-			"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks $f "${a[@]+"${a[@]}"}" || return
-		done ;;
+		run_harm "$@" ;;
 	portals_pingpong)
 		if [ "$lib" = ours-off ]; then
 			PTL_SMARTMAP=no "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
@@ -72,9 +66,41 @@ bench_run()
 	esac
 }
 
+# By itself, as most programs that only compute, and as two ranks of a job, whose memory is adopted. The program prints a
+# JSON record a line.
+run_harm()
+{
+	local json= a=() f
+
+	for f in "$@"; do [ "$f" = --json ] && json=1 || a+=("$f"); done
+	for f in 1 2; do
+		"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks $f "${a[@]+"${a[@]}"}" || return
+	done | if [ -n "$json" ]; then
+		awk 'BEGIN { print "{\"bench\":\"harm\",\"records\":[" }
+			{ printf "%s%s", n++ ? ",\n" : "", $0; fflush() }
+			END { print "\n]}" }'
+	else
+		awk -F'[:,]' 'BEGIN { printf "# harm\n%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n", "# figure", "ranks", "unit", "plain", "with",
+				"ratio", "plain kB", "with kB", "ratio" }
+			{ gsub(/["}]/, ""); $0 = $0
+			  printf "%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n", $2, $4, $8, $10, $12, $14, $16, $18, $20; fflush() }'
+	fi
+}
+
+# check_peer NAME=PREFIX
+check_peer()
+{
+	case ${1%%=*} in
+	ours|ours-off|mpich|openmpi|nemesis|*[!a-zA-Z0-9_-]*|'') die "--peer NAME=PREFIX: '$1' will not do as NAME" ;;
+	esac
+	case $1 in *=/*) ;; *) die "--peer NAME=PREFIX, with the whole path of PREFIX, not '$1'" ;; esac
+	[ -x "${1#*=}/bin/mpicc" ] && [ -x "${1#*=}/bin/mpiexec" ] ||
+		note "--peer $1: no bin/mpicc or bin/mpiexec there; it will be recorded as missing"
+}
+
 cmd_bench()
 {
-	local name= lib=ours n=2 args=() peers=()
+	local name= lib=ours n=2 args=() peers=() p
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
@@ -82,11 +108,13 @@ cmd_bench()
 		case $1 in
 		--lib) lib=${2:-}; shift ;;
 		-n) n=${2:-}; shift ;;
+		--peer=*) peers+=("${1#--peer=}") ;;
 		--peer) peers+=("${2:-}"); shift ;;
-		-*) args+=("$1"); case $1 in --only|--ms|--rounds|--mb) args+=("${2:-}"); shift ;; esac ;;
+		-h|--help) usage; return ;;
+		-*) args+=("$1"); case $1 in --only|--ms|--rounds|--mb) [ $# -gt 1 ] && { args+=("$2"); shift; } ;; esac ;;
 		*) [ -z "$name" ] || die "bench: one at a time, not '$name' and '$1'"; name=$1 ;;
 		esac
-		shift
+		[ $# -gt 0 ] && shift
 	done
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
@@ -94,17 +122,29 @@ cmd_bench()
 		say "MPI's take --lib ours|ours-off|mpich|openmpi|nemesis (or a name given by --peer) and -n RANKS"
 		return 0
 	fi
-	provide_packages && build_all || exit 1
-	case " $BENCH_OURS $BENCH_MPI " in
-	*" $name "*) ;;
-	*) die "no benchmark '$name'; ./mpt bench lists them" ;;
+	# all of it before anything is built; nothing but the result goes to the standard output
+	for p in "${peers[@]+"${peers[@]}"}"; do check_peer "$p"; done
+	case $n in *[!0-9]*|''|0*) die "bench: -n wants a number from 1, not '$n'" ;; esac
+	case $lib in
+	ours|ours-off|mpich|openmpi|nemesis) ;;
+	*) case " ${peers[*]+"${peers[*]}"}" in
+	   *" $lib="*) ;;
+	   *) die "bench: no library '$lib'; there are ours, ours-off, mpich, openmpi, nemesis and those given by --peer" ;;
+	   esac ;;
+	esac
+	case $name in
+	mpi_coll) ;;
+	mpi_p2p|portals_pingpong) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
+	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
 	case " $BENCH_OURS " in
 	*" $name "*)
-		step "compile the benchmarks" bench bench_ours_build || exit 1 ;;
+		[ "$lib" = ours ] || [ "$name:$lib" = portals_pingpong:ours-off ] || die "bench: $name has no MPI in it; --lib $lib says nothing to it"
+		{ provide_packages && build_all && step "compile the benchmarks" bench bench_ours_build; } >&2 || exit 1 ;;
 	*)
-		provide_libs "${peers[@]+"${peers[@]}"}"
-		[ -n "${LABEL[$lib]:-}" ] || die "bench: no library '$lib'; there are: ${LIBS[*]}"
+		case " $BENCH_MPI " in *" $name "*) ;; *) die "no benchmark '$name'; ./mpt bench lists them" ;; esac
+		{ provide_packages && build_all; } >&2 || exit 1
+		provide_libs "${peers[@]+"${peers[@]}"}" >&2
 		[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
 		step "compile $name with $lib" "bench-$lib-$name" bench_mpi_build "$lib" "$name" || exit 1 ;;
 	esac

@@ -116,27 +116,26 @@ machine()
 
 cmd_eval()
 {
-	local quick= peers=() rounds=5 short=9 lib r qa=()
+	local quick= json= peers=() rounds=5 short=9 lib r qa=()
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--quick) quick=1 rounds=3 short=5 qa=(--quick) ;;
+		--json) json=1 ;;
+		-h|--help) usage; return ;;
 		--rounds) rounds=${2:-}; shift ;;
 		--peer=*) peers+=("${1#--peer=}") ;;
 		--peer) peers+=("${2:-}"); shift ;;
 		*) die "eval: unknown argument '$1'" ;;
 		esac
-		shift
+		[ $# -gt 0 ] && shift
 	done
 	case $rounds in *[!0-9]*|''|0) die "eval: --rounds wants a number from 1" ;; esac
-	for r in "${peers[@]+"${peers[@]}"}"; do
-		case ${r%%=*} in
-		ours|ours-off|mpich|openmpi|nemesis|*[!a-zA-Z0-9_-]*|'') die "eval: --peer NAME=PREFIX: '$r' will not do as NAME" ;;
-		esac
-		case $r in *=/*) ;; *) die "eval: --peer NAME=PREFIX, with the whole path of PREFIX, not '$r'" ;; esac
-	done
+	for r in "${peers[@]+"${peers[@]}"}"; do check_peer "$r"; done
+	exec 3>&1
+	[ -z "$json" ] || exec >&2	# then nothing else goes there
 
 	provide_packages && build_all || exit 1
 	provide_libs "${peers[@]+"${peers[@]}"}"
@@ -197,7 +196,7 @@ cmd_eval()
 	printf 'rounds\t%s\n' "$((r - 1))" >>"$REPORT/run.tsv"
 	eval_progress "what it costs a program that only computes"
 	if [ -n "$quick" ]; then
-		one 1 ours 2 harm 60 --rounds 1 --mb 128
+		one 1 ours 2 harm 60 --rounds 3 --mb 128
 	else
 		one 1 ours 2 harm 300 --rounds 5 --mb 256
 	fi
@@ -215,4 +214,5 @@ cmd_eval()
 	[ -t 2 ] && printf '\r\033[K' >&2
 	note "measured: $((SECONDS - EVAL_T0)) s"
 	perl "$LIBDIR/report.pl" "$REPORT" "$ROOT" || exit 1
+	[ -z "$json" ] || cat "$REPORT/results.json" >&3
 }
