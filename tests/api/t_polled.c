@@ -119,6 +119,75 @@ static void t_owner_that_does_not_poll_is_not_matched_for(void)
 	polled(0, 0);
 }
 
+/*
+ * An ordinary put that went into the lane behind a polled one would wait there for the owner, and the next, direct one
+ * would overtake it. The initiator takes the lane where it has seen the owner poll, so the owner does that first, then goes.
+ */
+static void t_ordinary_puts_keep_their_order_behind_a_polled_one(void)
+{
+	enum { OTHER = 5, ROUNDS = 50, WARM = 64 };
+	static const size_t len[] = { 8, 16, 100, 4096, 8, 65536, 0, 200, 300000, 8 };
+	static unsigned char big[300000];
+	unsigned n = sizeof(len) / sizeof(*len);
+	ptl_handle_me_t other;
+	ptl_handle_md_t b;
+	ptl_handle_eq_t oeq;
+
+	if (t_size() == 1)
+		SKIP("a process that sends to itself is never away");
+	polled(1, sizeof(dst));
+	TGT {
+		NEED_OK(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &oeq));
+		NEED_OK(p_post_at(OTHER, 1, 0, PTL_RETAIN, p_md(dst, sizeof(dst), PTL_MD_THRESH_INF,
+								PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, oeq), PTL_RETAIN, &other, NULL));
+	}
+	INI { NEED_OK(PtlMDBind(ni, p_md(big, sizeof(big), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &b)); }
+	t_barrier();
+	for (unsigned round = 0; round < ROUNDS && t_bad_ < 5; round++) {
+		INI {
+			for (unsigned i = 0; i < WARM; i++)
+				OK(PtlPutRegion(b, 0, 8, PTL_NO_ACK_REQ, peer, OTHER, 0, 1, 0, i));
+		}
+		TGT {
+			for (unsigned i = 0; i < WARM; i++) {
+				EVENTS(oeq, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+				CHECK_INT(ev->hdr_data, i);
+			}
+		}
+		t_barrier();			/* the target is away from here on */
+		INI {
+			for (unsigned i = 0; i < n; i++) {
+				if (i % 4 == 0)
+					OK(put(8, i));
+				OK(PtlPutRegion(b, 0, len[i], PTL_NO_ACK_REQ, peer, OTHER, 0, 1, 0, i));
+			}
+		}
+		t_barrier();
+		TGT {
+			for (unsigned i = 0; i < n; i++) {
+				EVENTS(oeq, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+				CHECK_INT(ev[0].hdr_data, i);
+				CHECK_INT(ev[1].hdr_data, i);
+				CHECK_INT(ev[1].mlength, len[i]);
+			}
+			for (unsigned i = 0; i < n; i += 4) {
+				CHECK_INT(p_get(eq, ev), PTL_OK);
+				CHECK_INT(ev->hdr_data, i);
+			}
+			NONE(eq);
+			NONE(oeq);
+		}
+		t_barrier();
+	}
+	INI { OK(PtlMDUnlink(b)); }
+	TGT {
+		OK(PtlMEUnlink(other));
+		OK(PtlEQFree(oeq));
+	}
+	p_step();
+	polled(0, 0);
+}
+
 static void t_put_too_long_for_an_inbox_is_illegal(void)
 {
 	polled(1, sizeof(dst));
@@ -203,6 +272,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_full_inbox_is_told_and_nothing_is_lost), T(t_owner_that_does_not_poll_is_not_matched_for),
+		T(t_ordinary_puts_keep_their_order_behind_a_polled_one),
 		T(t_put_too_long_for_an_inbox_is_illegal), T(t_polled_data_arrive_whole),
 		T(t_polled_portal_acks_and_drops), T(t_back_to_bypass), { 0 }
 	};
