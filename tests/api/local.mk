@@ -99,3 +99,14 @@ P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_poll
 	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
 	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \
 	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=none
+
+check_PROGRAMS += tests/api/t_waiters tests/api/t_handed
+tests_api_t_waiters_SOURCES = tests/api/t_waiters.c tests/api/ptl.h
+tests_api_t_waiters_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_waiters_LDADD = $(T_LIBS)
+tests_api_t_handed_SOURCES = tests/api/t_handed.c tests/api/ptl.h
+tests_api_t_handed_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_handed_LDADD = $(T_LIBS)
+P3_TESTS += api/waiters-2:tests/api/t_waiters:ranks=2,limit=120 \
+	api/handed-2:tests/api/t_handed:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
+	api/handed-8:tests/api/t_handed:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_CMA=no
