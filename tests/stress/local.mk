@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_conditional
+check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_threads tests/stress/t_conditional
+tests_stress_t_threads_SOURCES = tests/stress/t_threads.c tests/api/ptl.h
+tests_stress_t_threads_CPPFLAGS = $(T_CPPFLAGS)
+tests_stress_t_threads_LDADD = $(T_LIBS)
 tests_stress_t_crowd_SOURCES = tests/stress/t_crowd.c tests/api/ptl.h
 tests_stress_t_crowd_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_crowd_LDADD = $(T_LIBS)
@@ -21,7 +24,9 @@ P3_TESTS += stress/mix-1:tests/stress/t_mix:env=PTL_DUMP_SIGNAL=12,valgrind \
 	stress/crowd-2:tests/stress/t_crowd:ranks=2,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
 	stress/crowd-6:tests/stress/t_crowd:ranks=6,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
 	stress/crowd-4-handed:tests/stress/t_crowd:ranks=4,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_ADOPT=none+PTL_CMA=no+PTL_DUMP_SIGNAL=12
-P3_TESTS += \
+P3_TESTS += stress/threads-1:tests/stress/t_threads:env=PTL_DUMP_SIGNAL=12 \
+	stress/threads-4:tests/stress/t_threads:ranks=4,limit=120,env=PTL_DUMP_SIGNAL=12 \
+	stress/threads-11:tests/stress/t_threads:ranks=11,limit=240,env=PTL_DUMP_SIGNAL=12 \
 	stress/conditional-1:tests/stress/t_conditional stress/conditional-2:tests/stress/t_conditional:ranks=2 \
 	stress/conditional-4:tests/stress/t_conditional:ranks=4,limit=120 \
 	stress/conditional-8:tests/stress/t_conditional:ranks=8,limit=180 \
