@@ -563,7 +563,7 @@ print "\nnotes:\n", map { "  $_\n" } @notes if @notes;
 
 # --- plots -----------------------------------------------------------------------------------------------------------
 
-my @colour = ('#0b6e4f', '#9ccc9c', '#c8553d', '#2a6f97', '#8d6a9f', '#b08900', '#555555');
+my @colour = ('#0b6e4f', '#9ccc9c', '#c8553d', '#2a6f97', '#8d6a9f', '#b08900', '#555555', '#e08fb0');
 my $gnuplot = $style ne "--plain" && grep { -x "$_/gnuplot" } split /:/, $ENV{PATH} // '';
 
 sub h { my ($s) = @_; $s //= ''; $s =~ s/&/&amp;/g; $s =~ s/</&lt;/g; $s =~ s/>/&gt;/g; $s =~ s/"/&quot;/g; return $s; }
@@ -585,14 +585,16 @@ sub plot_gnuplot {
 	my $q = sub { my $s = shift; $s =~ s/['\\\n]/ /g; return "'$s'"; };
 	open my $g, '>', "$base.gp" or return undef;
 	# names of libraries have underscores and colons: no markup in texts
-	print $g "set terminal svg size 760,430 dynamic noenhanced font 'sans-serif,13' background 'white'\n";
-	print $g "set output '$base.svg'\nset title ", $q->($title), "\nset xlabel ", $q->($xlabel), "\nset ylabel ", $q->($ylabel), "\n";
-	print $g "set logscale x 2\nset logscale y 10\nset key left top reverse Left\nset grid lc rgb '#dddddd'\nset border 3\nset xtics nomirror rotate by -40\nset ytics nomirror\n";
+	my $rows = int((@series + 1) / 2);
+	print $g 'set terminal svg size 760,', 440 + 22 * $rows, " dynamic noenhanced font 'sans-serif,16' background 'white'\n";
+	print $g "set output '$base.svg'\nset title ", $q->($title), " font ',18'\nset xlabel ", $q->($xlabel), "\nset ylabel ", $q->($ylabel), "\n";
+	print $g "set logscale x 2\nset logscale y 10\nset key at screen 0.02, 0.01 left bottom reverse Left font ',14' maxrows $rows samplen 2\n",
+		'set bmargin ', 4 + $rows * 0.9, "\nset rmargin 6\nset grid lt 1 lw 0.6 lc rgb '#cccccc'\nset border 3\nset xtics nomirror rotate by -25\nset format y '%g'\nset ytics nomirror\n";
 	my %x = map { $_->[0] => 1 } map { @{$_->[1]} } @series;
 	my @x = sort { $a <=> $b } keys %x;
 	if (@x > 14) { my $i = 0; @x = grep { !($i++ % 2) } @x; }
-	print $g 'set xtics (', join(', ', map { $q->(size_name($_)) . " $_" } @x), ")\n";
-	print $g 'plot ', join(', ', map { "'-' with linespoints pt 7 ps 0.5 lw 2 lc rgb '$_->[2]' title " . $q->($_->[0]) } @series), "\n";
+	print $g 'set xtics (', join(', ', map { $q->(size_label($_)) . " $_" } @x), ")\n";
+	print $g 'plot ', join(', ', map { "'-' with linespoints pt 7 ps 0.6 lw 2.5 lc rgb '$_->[2]' title " . $q->($_->[0]) } @series), "\n";
 	for my $s (@series) { print $g "$_->[0] $_->[1]\n" for @{$s->[1]}; print $g "e\n"; }
 	close $g;
 	system("gnuplot '$base.gp' 2>'$base.err'") == 0 or return undef;
@@ -608,7 +610,7 @@ sub plot_gnuplot {
 
 sub plot_plain {
 	my ($title, $xlabel, $ylabel, @series) = @_;
-	my ($w, $ht, $left, $right, $top, $bottom) = (760, 430, 80, 740, 40, 370);	# the drawing and its frame
+	my ($w, $ht, $left, $right, $top, $bottom) = (760, 440 + 22 * int((@series + 1) / 2), 95, 740, 40, 370);	# the drawing and its frame
 	my @x = sort { $a <=> $b } map { $_->[0] } map { @{$_->[1]} } @series;
 	my @y = sort { $a <=> $b } map { $_->[1] } map { @{$_->[1]} } @series;
 	my $lg = sub { log($_[0]) / log($_[1]) };
@@ -621,28 +623,35 @@ sub plot_plain {
 	my $py = sub { $bottom - ($lg->($_[0], 10) - $y0) / ($y1 - $y0) * ($bottom - $top) };
 	my $line = sub { sprintf '<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>', @_ };
 	my $text = sub { sprintf '<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>', @_[0 .. 2], h($_[3]) };
-	my $o = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 $w $ht\" font-family=\"sans-serif\" font-size=\"13\">" .
+	my $o = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 $w $ht\" font-family=\"sans-serif\" font-size=\"16\">" .
 		"<rect width=\"$w\" height=\"$ht\" fill=\"white\"/>" . $text->($w / 2, 22, 'middle', $title);
 	for my $e ($y0 .. $y1) {
 		my $y = $py->(10 ** $e);
-		$o .= $line->($left, $y, $right, $y, '#ddd') . $text->($left - 6, $y + 4, 'end', 10 ** $e);
+		$o .= $line->($left, $y, $right, $y, '#ddd') . $text->($left - 6, $y + 5, 'end', 10 ** $e);
 	}
 	my $step = ($x1 - $x0) > 12 ? 4 : ($x1 - $x0) > 6 ? 2 : 1;
 	for (my $e = $x0; $e <= $x1 + 1e-9; $e += $step) {
 		my $x = $px->(2 ** $e);
-		$o .= $line->($x, $top, $x, $bottom, '#eee') . $text->($x, $bottom + 18, 'middle', size_name(2 ** $e));
+		$o .= $line->($x, $top, $x, $bottom, '#eee') . $text->($x, $bottom + 20, 'middle', size_label(2 ** $e));
 	}
-	$o .= $text->(($left + $right) / 2, $ht - 12, 'middle', $xlabel);
-	$o .= sprintf '<text transform="translate(18 %.1f) rotate(-90)" text-anchor="middle">%s</text>', $ht / 2, h($ylabel);
+	$o .= $text->(($left + $right) / 2, $bottom + 44, 'middle', $xlabel);
+	$o .= sprintf '<text transform="translate(20 %.1f) rotate(-90)" text-anchor="middle">%s</text>', ($top + $bottom) / 2, h($ylabel);
 	my $n = 0;
 	for my $s (@series) {
-		my $key = $top + 14 + 18 * $n++;
+		my ($kx, $key) = ($n % 2 ? 390 : 30, $bottom + 70 + 22 * int($n / 2));
+		$n++;
 		$o .= sprintf '<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/>', $s->[2],
 			join ' ', map { sprintf '%.1f,%.1f', $px->($_->[0]), $py->($_->[1]) } @{$s->[1]};
-		$o .= $line->($left + 10, $key, $left + 34, $key, $s->[2]) . $text->($left + 40, $key + 4, 'start', $s->[0]);
+		$o .= sprintf '<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>', $px->($_->[0]), $py->($_->[1]), $s->[2] for @{$s->[1]};
+		$o .= sprintf('<rect x="%d" y="%d" width="26" height="4" fill="%s"/>', $kx, $key - 2, $s->[2]) . $text->($kx + 34, $key + 5, 'start', $s->[0]);
 	}
 	return $o . '</svg>';
 }
+
+sub size_label { my $s = size_name($_[0]); $s =~ s/(?<=\d)(?=[A-Z])/ /; return $s; }
+
+# lengths that are drawn: those beside a power of two (-3, +3) would lie on it
+sub drawn { return grep { $_ > 0 && !($_ & ($_ - 1)) } sizes(@_); }
 
 my %lib_colour;
 @lib_colour{@libs} = map { $colour[$_ % @colour] } 0 .. $#libs;
@@ -650,28 +659,30 @@ sub series {
 	my ($bench, $fig, $scale, @from) = @_;
 	return map {
 		my $l = $_;
-		[$label{$l}, [map { [$_, value_of($l, $bench, $fig, $_) * $scale] } grep { $_ > 0 } sizes($bench, $fig, $l)], $lib_colour{$l}]
+		[$label{$l}, [map { [$_, value_of($l, $bench, $fig, $_) * $scale] } drawn($bench, $fig, $l)], $lib_colour{$l}]
 	} @from;
 }
 
 my @sections;
-push @sections, ['Point to point', 'Two ranks on two cores, half round trips; medians over the rounds.',
-	plot('MPI latency: half round trip, buffers reused', 'bytes', 'microseconds', series('mpi_p2p', 'latency', 1e-3, @libs)),
-	plot('MPI large messages: data written before and read behind each (transfer only)', 'bytes', 'microseconds', series('mpi_p2p', 'fresh', 1e-3, @libs)),
-	plot('MPI bandwidth: windows of 64 messages', 'bytes', 'MB/s', series('mpi_p2p', 'bandwidth', 1, @libs))];
+push @sections, ['Point to point', 'Two ranks on two cores, half round trips; medians over the rounds. Both axes of each plot are logarithmic.',
+	plot('MPI latency: half round trip, buffers reused', 'message length', 'microseconds', series('mpi_p2p', 'latency', 1e-3, @libs)),
+	plot('MPI large messages: data written before and read behind each (transfer only)', 'message length', 'microseconds', series('mpi_p2p', 'fresh', 1e-3, @libs)),
+	plot('MPI bandwidth: windows of 64 messages', 'message length', 'MB/s', series('mpi_p2p', 'bandwidth', 1, @libs))];
 {
 	my $i = 0;
-	my @s = map { my $f = $_; [$f, [map { [$_, value_of('ours', 'portals_pingpong', $f, $_) / 1e3] } sizes('portals_pingpong', $f, 'ours')], $colour[$i++ % @colour]] }
-		'put_eqget', 'put_eqwait', 'put_spin', 'put_polled', 'put_fresh', 'get';
-	push @s, ['smartmap copy', [map { [$_, value_of('ours', 'smartmap_pingpong', 'smartmap_copy_fresh', $_) / 1e3] } sizes('smartmap_pingpong', 'smartmap_copy_fresh', 'ours')], '#000000'];
-	push @s, ["MPI ($label{ours})", [map { [$_, value_of('ours', 'mpi_p2p', 'latency', $_) / 1e3] } grep { $_ > 0 } sizes('mpi_p2p', 'latency', 'ours')], '#999999'] if exists $label{ours};
+	my $us = sub { my ($text, $bench, $fig) = @_;
+		[$text, [map { [$_, value_of('ours', $bench, $fig, $_) / 1e3] } drawn($bench, $fig, 'ours')], $colour[$i++ % @colour]] };
+	my @s = map { $us->($_->[0], 'portals_pingpong', $_->[1]) } ['PtlPut, target in PtlEQGet', 'put_eqget'], ['PtlPut, target in PtlEQWait', 'put_eqwait'],
+		['PtlPut, target looks at its buffer', 'put_spin'], ['PtlPut, polled portal', 'put_polled'], ['PtlPut, data new each time', 'put_fresh'],
+		['PtlGet (round trip)', 'get'];
+	push @s, $us->('store through SMARTMAP, data new', 'smartmap_pingpong', 'smartmap_copy_fresh'), $us->("MPI ($label{ours})", 'mpi_p2p', 'latency') if exists $label{ours};
 	push @sections, ['Portals and SMARTMAP', 'PtlPut half round trips; PtlGet a whole one, with the target outside of the library.',
-		plot('Portals', 'bytes', 'microseconds', @s)];
+		plot('Portals and SMARTMAP', 'message length', 'microseconds', @s)];
 }
 for my $n (2, 4) {
 	my $over = $n > $cpus ? "$n ranks on $cpus cores: oversubscribed. Libraries that spin without giving up the core wait for their time slices." : "$n ranks, each on its core.";
 	push @sections, ["Collectives, $n ranks", "$over Time of one call, averaged over the ranks; the root rotates.",
-		map { plot("MPI_" . ucfirst($_) . ", $n ranks", 'bytes', 'microseconds', series("mpi_coll-$n", $_, 1e-3, @libs)) } 'bcast', 'reduce', 'allreduce', 'alltoall'];
+		map { plot("MPI_" . ucfirst($_) . ", $n ranks", 'vector or block length', 'microseconds per call', series("mpi_coll-$n", $_, 1e-3, @libs)) } 'bcast', 'reduce', 'allreduce', 'alltoall'];
 }
 
 # --- index.html ------------------------------------------------------------------------------------------------------
@@ -686,11 +697,11 @@ sub row {
 		my $c = $v eq 'yes' ? 'yes' : $v eq 'NO' ? 'no' : '';
 		$out .= "<tr class=\"$c\"><td>$name</td><td>$state</td><td class=\"n\">$value</td><td class=\"n\">$h</td><td class=\"n\">$over</td><td>$reference</td>" .
 			"<td class=\"n\">$ratio</td><td>$bar</td><td class=\"v\">" . ($v eq 'NO' ? 'missed' : $v) . '</td><td>' . ($i ? '' : '<code>' . h($r->{command}) . '</code>' .
-			($r->{why} ? '<br><b>' . h($r->{why}) . '</b>' : '') . ($r->{cause} ? '<br>' . h($r->{cause}) : '') . ($p ? "<br><small>" . h("all rounds: $p") . "</small>" : '')) . "</td></tr>\n";
+			($r->{why} ? '<br><b>' . h($r->{why}) . '</b>' : '') . ($r->{cause} ? '<br>' . h($r->{cause}) : '') . ($p ? "<br><small>" . h("medians: $p") . "</small>" : '')) . "</td></tr>\n";
 	}
 	return $out;
 }
-my $head = '<table><tr><th>figure</th><th>state</th><th>ours (t)</th><th>h before/after, ns</th><th>t &minus; h</th><th>reference</th><th>ratio</th>' .
+my $head = '<table><tr><th>figure</th><th>state</th><th>ours (t)</th><th>h, ns</th><th>t &minus; h</th><th>reference</th><th>ratio</th>' .
 	"<th>bar</th><th>met</th><th>repeat it with; why it is missed; the peers</th></tr>\n";
 
 open $out, '>', "$dir/index.html.new" or die "$dir/index.html.new: $!\n";
@@ -698,10 +709,10 @@ print $out <<'END';
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>MPI over Portals over SMARTMAP: evaluation</title>
 <style>
-body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; background: #fff }
+body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 96em; padding: 0 1em; color: #222; background: #fff }
 table { border-collapse: collapse; width: 100%; font-size: 13px } td, th { border-bottom: 1px solid #ddd; padding: .25em .5em; text-align: left; vertical-align: top }
-td.n { text-align: right; white-space: nowrap } tr.yes td.v { background: #d7f0dc } tr.no td.v { background: #f7d4cf; font-weight: bold }
-figure { display: inline-block; width: 49%; min-width: 30em; margin: 0 } figure svg { width: 100%; height: auto } code { font-size: 12px }
+td.n { text-align: right } td:not(:last-child) { white-space: nowrap } th { white-space: nowrap } code { white-space: nowrap } tr.yes td.v { background: #d7f0dc } tr.no td.v { background: #f7d4cf; font-weight: bold }
+figure { display: inline-block; width: 49%; min-width: 30em; margin: 0; vertical-align: top } figure svg { width: 100%; height: auto } code { font-size: 12px }
 .none { color: #777 } dt { float: left; clear: left; width: 16em; color: #555 } dd { margin-left: 17em }
 </style></head><body>
 <h1>MPI over Portals over SMARTMAP: evaluation</h1>
