@@ -6,9 +6,13 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 	       offsetof(struct p3l_iov, len) == offsetof(ptl_md_iovec_t, iov_len),
 	       "the core copies the caller's vector as it stands");
 
+#define MD_OPTIONS	(2 * PTL_MD_EVENT_END_DISABLE - 1)	/* all that there are */
+
 /* Fill the core's arguments from the user's. PTL_OK or a code. */
 static int prepare(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
 {
+	if (md->options & ~MD_OPTIONS)
+		return PTL_MD_ILLEGAL;		/* a promise that nobody would keep */
 	*a = (struct p3l_md_args){ .md = md };
 	if (!p3a_eq_pack(ni, md->eq_handle, &a->eq))
 		return md->eq_handle >> 29 == P3A_EQ && (md->eq_handle >> 26 & 7) != ni->index ? PTL_MD_ILLEGAL :
@@ -52,15 +56,10 @@ P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_han
 	struct p3l_md_args a;
 	struct nal_ni *ni;
 	struct p3l_ref r;
-	int rc;
+	int rc = p3a_enter(out, nih, &ni);
 
-	if (!out)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(nih, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	rc = prepare(ni, &md, &a);
+	if (rc == PTL_OK)
+		rc = prepare(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_md_bind(&ni->env, ni->l, &a, op, &r);
 	if (rc == PTL_OK)
@@ -127,14 +126,10 @@ P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_i
 	struct p3l_ref me, mdr;
 	struct p3l_md_args a;
 	struct nal_ni *ni;
-	int rc, test;
+	int test, rc = p3a_enter(me_out, nih, &ni);
 
-	if (!me_out)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(nih, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
+	if (rc != PTL_OK)
+		return rc;
 	if (p3a_ni_of(base, P3A_ME) != ni)
 		return PTL_ME_INVALID;
 	test = test_queue(ni, eq);

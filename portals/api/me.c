@@ -7,15 +7,10 @@ P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t
 {
 	struct nal_ni *ni;
 	struct p3l_ref r;
-	int rc;
+	int rc = p3a_enter(out, nih, &ni);
 
-	if (!out)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(nih, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	rc = p3l_me_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &r);
+	if (rc == PTL_OK)
+		rc = p3l_me_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &r);
 	if (rc == PTL_OK)
 		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
 	return rc;
@@ -27,14 +22,10 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 	struct nal_ni *ni;
 	struct p3l_ref r;
 	uint32_t i;
-	int rc;
+	int rc = p3a_enter(pt ? out : NULL, nih, &ni);
 
-	if (!out || !pt)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(nih, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
+	if (rc != PTL_OK)
+		return rc;
 	for (i = ni->l->max_pt + 1; i-- > 0;) {	/* from the top; 112-127 belong to our own layers */
 		if (i >= 112 || p3_load_acq(&ni->l->pt[i].head))
 			continue;

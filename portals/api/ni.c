@@ -237,13 +237,10 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 		{ PTL_SR_CORRUPT_NP, offsetof(struct p3l_stats, corrupt) },
 	};
 	struct nal_ni *ni;
+	int rc = p3a_enter(status, h, &ni);
 
-	if (!status)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
+	if (rc != PTL_OK)
+		return rc;
 	for (size_t i = 0; i < sizeof(reg) / sizeof(*reg); i++)
 		if (reg[i].index == index) {
 			*status = (ptl_sr_value_t)total(ni->l, reg[i].member);
@@ -255,14 +252,10 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *distance)
 {
 	struct nal_ni *ni;
-	int slot;
+	int slot, rc = p3a_enter(distance, h, &ni);
 
-	if (!distance)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
+	if (rc != PTL_OK)
+		return rc;
 	slot = id.pid == PTL_PID_ANY ? -1 : ni->nal->find(ni, id);
 	if (slot < 0) {
 		*distance = ULONG_MAX;		/* as the reference does, on failure too */
@@ -290,44 +283,31 @@ P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
 {
 	struct nal_ni *ni;
+	int rc = p3a_enter(uid, h, &ni);
 
-	if (!uid)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	*uid = ni->uid;
-	return PTL_OK;
+	if (rc == PTL_OK)
+		*uid = ni->uid;
+	return rc;
 }
 
 P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
 {
 	struct nal_ni *ni;
+	int rc = p3a_enter(jid, h, &ni);
 
-	if (!jid)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	*jid = ni->jid;
-	return PTL_OK;
+	if (rc == PTL_OK)
+		*jid = ni->jid;
+	return rc;
 }
 
 P3A_API int PtlGetId(ptl_handle_ni_t h, ptl_process_id_t *id)
 {
 	struct nal_ni *ni;
+	int rc = p3a_enter(id, h, &ni);
 
-	if (!id)
-		return PTL_SEGV;
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	id->nid = ni->l->nid;
-	id->pid = ni->l->pid;
-	return PTL_OK;
+	if (rc == PTL_OK)
+		*id = (ptl_process_id_t){ ni->l->nid, ni->l->pid };
+	return rc;
 }
 
 P3A_API int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b)

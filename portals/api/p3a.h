@@ -76,4 +76,14 @@ static inline ptl_handle_eq_t p3a_eq_unpack(const struct nal_ni *ni, uint32_t pa
 			return PTL_NO_INIT;		\
 	} while (0)
 
+/* What most calls ask first: somewhere to write, the library up, an interface of this handle. PTL_OK and *@ni, or a code. */
+static inline int p3a_enter(const void *out, ptl_handle_ni_t h, struct nal_ni **ni)
+{
+	if (p3_unlikely(!out))
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	*ni = p3a_ni_of(h, P3A_NI);
+	return p3_likely(*ni != NULL) ? PTL_OK : PTL_NI_INVALID;
+}
+
 #endif

@@ -272,6 +272,55 @@ static void t_unusable_regions(void)
 	p_step();
 }
 
+static void t_unknown_options(void)
+{
+	ptl_handle_md_t h = 0x1111;
+	ptl_handle_me_t m;
+
+	OK(PtlMEAttach(ni, PT + 1, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &m));
+	for (unsigned bit = 2 * PTL_MD_EVENT_END_DISABLE; bit; bit <<= 1) {
+		ptl_md_t md = p_md(src, 1, 1, bit | PTL_MD_OP_PUT, PTL_EQ_NONE);
+
+		CHECK_INT(PtlMDBind(ni, md, PTL_UNLINK, &h), PTL_MD_ILLEGAL);
+		CHECK_INT(PtlMDAttach(m, md, PTL_UNLINK, &h), PTL_MD_ILLEGAL);
+		CHECK_INT(PtlMDUpdate(bound, NULL, &md, PTL_EQ_NONE), PTL_MD_ILLEGAL);
+		CHECK_INT(PtlMEMDPost(ni, m, anyone, 0, 0, PTL_UNLINK, PTL_INS_AFTER, md, PTL_UNLINK, &h, &h, PTL_EQ_NONE),
+			  PTL_MD_ILLEGAL);
+	}
+	CHECK_INT(h, 0x1111);
+	OK(PtlMEUnlink(m));
+	p_step();
+}
+
+/* SPEC-NOTES: retained, behind, no acknowledgement */
+static void t_values_outside_an_enumeration(void)
+{
+	ptl_md_t md = p_md(dst, 8, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, teq);
+	ptl_handle_me_t first, second;
+	ptl_handle_md_t a, b, h;
+
+	OK(PtlMEAttach(ni, PT + 1, anyone, 0, 0, (ptl_unlink_t)2, PTL_INS_AFTER, &first));
+	OK(PtlMEAttach(ni, PT + 1, anyone, 0, 0, (ptl_unlink_t)-1, (ptl_ins_pos_t)7, &second));
+	OK(PtlMDAttach(first, md, (ptl_unlink_t)2, &a));
+	OK(PtlMDAttach(second, md, PTL_RETAIN, &b));
+	OK(PtlMDBind(ni, p_md(src, 8, 1, PTL_MD_EVENT_START_DISABLE, ieq), (ptl_unlink_t)3, &h));
+	p_step();
+	OK(PtlPut(h, (ptl_ack_req_t)2, peer, PT + 1, 0, 0, 0, 0));
+	OK(p_get(ieq, &ev[0]));
+	CHECK_INT(ev[0].type, PTL_EVENT_SEND_END);
+	OK(p_get(teq, &ev[0]));
+	CHECK_INT(ev[0].type, PTL_EVENT_PUT_END);
+	CHECK_INT(ev[0].md_handle, a);
+	p_step();
+	NONE(ieq);
+	NONE(teq);
+	OK(PtlMDUnlink(a));		/* used up, and still there */
+	OK(PtlMDUnlink(h));
+	OK(PtlMEUnlink(first));
+	OK(PtlMEUnlink(second));
+	p_step();
+}
+
 static void t_bad_targets(void)
 {
 	ptl_process_id_t id = peer;
@@ -381,6 +430,7 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_setup), T(t_bad_interface_handles), T(t_bad_entry_handles), T(t_bad_descriptor_handles),
 		T(t_bad_queue_handles), T(t_null_addresses), T(t_indices_out_of_range), T(t_unusable_regions),
+		T(t_unknown_options), T(t_values_outside_an_enumeration),
 		T(t_bad_targets), T(t_target_that_does_not_exist), T(t_recycled_handles_stay_stale),
 		T(t_nothing_has_changed), { 0 }
 	};
