@@ -55,7 +55,7 @@ P3A_API int PtlInit(int *max_interfaces)
 		return PTL_SEGV;
 	lock();
 	if (!p3a_up) {
-		if (!p3_knobs_get(&err) || !p3_rt_get(&err)) {
+		if (!p3_rt_get(&err)) {
 			p3_error("%s", err);
 			rc = PTL_FAIL;
 			goto out;

@@ -99,17 +99,26 @@ static int all_differ(const struct p3_env_job *e, char *err, size_t errlen)
 	return rc;
 }
 
+/* "A is" or "A and B are", of those whose bit is set. */
+static void names(const char *const var[3], int bits, char *s, size_t len)
+{
+	int n = 0, count = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (bits >> i & 1)
+			n += snprintf(s + n, len - (size_t)n, "%s%s", count++ ? " and " : "", var[i]);
+	snprintf(s + n, len - (size_t)n, count > 1 ? " are" : " is");
+}
+
 int p3_env_read(struct p3_env_job *e, char *err, size_t errlen)
 {
 	static const char *const var[] = { "PTL_MY_RID", "PTL_NIDMAP", "PTL_PIDMAP" };
-	int set = 0, missing = 0, n, m;
+	char have[64], lack[64];
+	int set = 0, n, m;
 
 	memset(e, 0, sizeof(*e));
 	for (int i = 0; i < 3; i++)
-		if (getenv(var[i]))
-			set |= 1 << i;
-		else
-			missing = i;
+		set |= (getenv(var[i]) != NULL) << i;
 	if (!set) {
 		if (!getenv("PTL_MY_JID"))
 			return 0;
@@ -118,9 +127,9 @@ int p3_env_read(struct p3_env_job *e, char *err, size_t errlen)
 		return -1;
 	}
 	if (set != 7) {
-		int have = set & 1 ? 0 : set & 2 ? 1 : 2;
-
-		snprintf(err, errlen, "%s is set but %s is not: " HOW, var[have], var[missing]);
+		names(var, set, have, sizeof(have));
+		names(var, 7 & ~set, lack, sizeof(lack));
+		snprintf(err, errlen, "%s set but %s not: " HOW, have, lack);
 		return -1;
 	}
 	if (p3_env_jid(&e->jid, err, errlen) < 0 || one_number(var[0], 1 << 24, &e->rank, err, errlen))

@@ -129,11 +129,13 @@ static int scan_all(struct scan *s)
 			first = r;
 	if (!missing)
 		return 0;
-	if (missing == 1)
-		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing", s->name, s->last, first);
+	if (!s->n)
+		snprintf(s->err, s->errlen, "%s: lists no rank; the job has ranks 0 to %u", s->name, s->size - 1);
+	else if (missing == 1)
+		snprintf(s->err, s->errlen, "%s: rank %u is missing: lines 1 to %u do not list it", s->name, first, s->last);
 	else
-		snprintf(s->err, s->errlen, "%s:%u: rank %u is missing (and %u more of %u)", s->name, s->last, first,
-			 missing - 1, s->size);
+		snprintf(s->err, s->errlen, "%s: rank %u is missing: lines 1 to %u do not list it, nor %u more of %u", s->name,
+			 first, s->last, missing - 1, s->size);
 	return -1;
 }
 

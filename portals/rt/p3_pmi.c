@@ -205,8 +205,8 @@ int p3_pmi_present(char *err, size_t errlen)
 	if (fd) {
 		if (rank && size)
 			return 1;
-		snprintf(err, errlen, "PMI_FD is set but %s is not: start the job with aprun or mpiexec, or unset PMI_FD "
-			 "to run alone", rank ? "PMI_SIZE" : "PMI_RANK");
+		snprintf(err, errlen, "PMI_FD is set but %s not: start the job with aprun or mpiexec, or unset PMI_FD "
+			 "to run alone", rank ? "PMI_SIZE is" : size ? "PMI_RANK is" : "PMI_RANK and PMI_SIZE are");
 		return -1;
 	}
 	if (port && id)

@@ -259,6 +259,34 @@ static int refuse_job(void)
 	return -1;
 }
 
+/*
+ * A setting of ours is bad, probably in all ranks. Rank 0 says it for all. Where it has come to the barrier it has
+ * nothing to say: then the lowest of those that have, by a note that each left.
+ */
+static int refuse_setting(void)
+{
+	char name[32], value[P3_PMI_LINE];
+
+	if (p3_pmi_open(&the_pmi, 30000))
+		return -1;
+	if (!the_pmi.rank)
+		return refuse_job();
+	snprintf(name, sizeof(name), "p3-bad-%d", the_pmi.rank);
+	if (p3_pmi_put(&the_pmi, name, "1") || p3_pmi_barrier(&the_pmi, 30000))
+		return -1;
+	for (int r = 1; r < the_pmi.rank; r++) {
+		snprintf(name, sizeof(name), "p3-bad-%d", r);
+		if (!p3_pmi_get(&the_pmi, name, value, sizeof(value))) {
+			p3_pmi_barrier(&the_pmi, 5000);		/* that one ends us */
+			return -1;
+		}
+	}
+	p3_log(P3_LOG_ERROR, "%s", the_err);
+	p3_log_drain();
+	p3_pmi_abort(&the_pmi, 1);
+	return -1;
+}
+
 static int pmi_failed(const char *doing)
 {
 	snprintf(the_err, sizeof(the_err), "%s: %s", doing, the_pmi.err);
@@ -560,11 +588,13 @@ static int build(struct p3_rt_job *j)
 	const char *knob_err;
 	const struct p3_knobs *k = p3_knobs_get(&knob_err);
 	struct p3_env_job e;
+	char unused[200];
 	int rc;
 
 	if (!k) {
 		snprintf(the_err, sizeof(the_err), "%s", knob_err);
-		return -1;
+		rc = p3_pmi_present(unused, sizeof(unused));
+		return rc > 0 ? refuse_setting() : -1;
 	}
 	j->uid = (uint32_t)geteuid();
 	rc = p3_pmi_present(the_err, sizeof(the_err));

@@ -62,11 +62,11 @@ static void t_two_processes_by_hand_agree(void)
 static void t_half_set_or_bad_variables_are_named(void)
 {
 	static const struct { const char *env[5], *want; } list[] = {
-		{ { "PTL_MY_RID=0" }, "PTL_MY_RID is set but PTL_PIDMAP is not" },
-		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1" }, "PTL_MY_RID is set but PTL_PIDMAP is not" },
-		{ { "PTL_MY_RID=0", "PTL_PIDMAP=1" }, "PTL_MY_RID is set but PTL_NIDMAP is not" },
-		{ { "PTL_NIDMAP=1", "PTL_PIDMAP=1" }, "PTL_NIDMAP is set but PTL_MY_RID is not" },
-		{ { "PTL_PIDMAP=1" }, "PTL_PIDMAP is set but PTL_NIDMAP is not" },
+		{ { "PTL_MY_RID=0" }, "PTL_MY_RID is set but PTL_NIDMAP and PTL_PIDMAP are not: " },
+		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1" }, "PTL_MY_RID and PTL_NIDMAP are set but PTL_PIDMAP is not" },
+		{ { "PTL_MY_RID=0", "PTL_PIDMAP=1" }, "PTL_MY_RID and PTL_PIDMAP are set but PTL_NIDMAP is not" },
+		{ { "PTL_NIDMAP=1", "PTL_PIDMAP=1" }, "PTL_NIDMAP and PTL_PIDMAP are set but PTL_MY_RID is not" },
+		{ { "PTL_PIDMAP=1" }, "PTL_PIDMAP is set but PTL_MY_RID and PTL_NIDMAP are not" },
 		{ { "PTL_MY_JID=4" }, "PTL_MY_JID is set but PTL_MY_RID, PTL_NIDMAP and PTL_PIDMAP are not" },
 		{ { "PTL_MY_RID=2", "PTL_NIDMAP=1:1", "PTL_PIDMAP=1:2" }, "PTL_MY_RID=2 is out of range" },
 		{ { "PTL_MY_RID=-1", "PTL_NIDMAP=1:1", "PTL_PIDMAP=1:2" }, "PTL_MY_RID=-1: must be a decimal number" },

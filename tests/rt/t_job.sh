@@ -31,10 +31,17 @@ MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=other run -n 4 "$rank"
 [ $? != 0 ] && [ "$(grep -c . err)" = 1 ] &&
 	grep -q 'error: other:2: rank 17 is out of range: the job has ranks 0 to 3$' err && [ ! -s out ]
 ok $? t_bad_rank_order_is_one_line
+MPICH_RANK_REORDER_METHOD=7 run -n 4 "$rank"
+[ $? != 0 ] && [ "$(grep -c . err)" = 1 ] && [ ! -s out ] &&
+	grep -q 'rank 0 .*error: MPICH_RANK_REORDER_METHOD=7: must be a number from 0 to 3$' err
+ok $? t_bad_setting_is_one_line
+run -n 1 "$rank" : -n 3 -e PTL_SPIN=much "$rank"
+[ $? != 0 ] && [ "$(grep -c . err)" = 1 ] && grep -q 'rank 1 .*error: PTL_SPIN=much: must be' err
+ok $? t_bad_setting_of_some_ranks_is_one_line
 "$MPT_HYDRA" -launcher fork -hosts A,B -ppn 2 -n 4 "$rank" >out 2>err </dev/null
 [ $? != 0 ] && grep -q 'ranks on 2 (virtual) nodes; ranks of different nodes need a network' err && [ ! -s out ]
 ok $? t_several_nodes_end_with_the_sentence
-run -n 251 "$rank"
+"$MPT_HYDRA" -n 251 "$rank" >out 2>err </dev/null
 [ $? != 0 ] && [ "$(grep -c error err)" = 1 ] && grep -q 'windows for at most 250' err; ok $? t_more_ranks_than_windows
 cores=$(nproc)
 run -n "$cores" "$rank"

@@ -48,7 +48,7 @@ gives t_list_for_each_rank '-bind-to user:0+1\,2+3\,0+1 -n 3 ./p' a -cc 0,1:2-3 
 gives t_numa_nodes '-bind-to numa -n 2 ./p' a -cc numa_node -n 2 ./p
 gives t_quiet_bypass_share '-bind-to none -n 1 ./p' a -q -b -F share -cc none ./p
 gives t_debug '-bind-to none -verbose -n 1 ./p' a -D 1 -cc none ./p
-gives t_many_ranks_are_not_bound "-bind-to none -n 9999 ./p" a -n 9999 ./p
+gives t_many_ranks_are_not_bound "-bind-to none -n 250 ./p" a -n 250 ./p
 first=$(sed -n 's/^Cpus_allowed_list:[ \t]*\([0-9]*\).*/\1/p' /proc/self/status)
 gives t_own_affinity_is_obeyed "-bind-to user:$first -n 1 ./p" taskset -c "$first" "$tools/aprun" --dry-run ./p
 gives t_one_rank_more_than_cores "-bind-to none -n 2 ./p" taskset -c "$first" "$tools/aprun" --dry-run -n 2 ./p
@@ -68,10 +68,20 @@ refuses t_unknown_option 'unknown option -Q' a -Q ./p
 refuses t_bad_variable '-e wants VAR=VALUE' a -e 1A=b ./p
 refuses t_bad_list '-cc 5-2: must be' a -cc 5-2 ./p
 refuses t_bad_list_for_a_rank "'x' is no list" a -cc 0:x ./p
-refuses t_cores_do_not_suffice 'do not fit; use -cc none' a -cc cpu -n 9999 ./p
+refuses t_cores_do_not_suffice 'do not fit; use -cc none' a -cc cpu -n 250 ./p
 refuses t_node_list_has_no_meaning '-L has no meaning here' a -L 3 ./p
 refuses t_exclusive_has_no_meaning '-F exclusive has no meaning here' a -F exclusive ./p
 refuses t_memory_has_no_meaning '-m has no meaning here' a -m 1G ./p
+refuses t_more_ranks_than_windows '251 ranks on this machine: at most 250 fit' a -n 250 ./p : ./p
+refuses t_program_that_does_not_exist 'aprun: ./none does not exist' "$tools/aprun" -n 2 ./none
+refuses t_program_not_in_the_path 'aprun: no-such-program is not in PATH' "$tools/aprun" -n 2 no-such-program
+refuses t_program_of_this_folder 'hydra is not in PATH; the one in this folder is ./hydra' "$tools/aprun" hydra
+refuses t_folder_is_no_program 'is a folder, not a program' "$tools/aprun" "$PWD"
+: >p
+refuses t_program_not_executable './p is not executable (chmod +x ./p)' "$tools/aprun" ./hydra : ./p
+refuses t_yod_program_that_does_not_exist 'yod: ./none does not exist' "$tools/yod" ./none
+chmod +x p
+"$tools/aprun" -e PATH=/elsewhere no-such-program; ok $? t_program_in_the_path_of_the_ranks
 refuses t_bad_hydra 'is not a program' env MPT_HYDRA="$PWD/none" "$tools/aprun" ./p
 MPT_HYDRA= PATH=$PWD:/usr/bin:/bin "$tools/aprun" ./p >/dev/null 2>err; rc=$?
 if [ -x /usr/bin/mpiexec.hydra ] || [ -x "$tools/mpiexec.hydra" ]; then
@@ -80,10 +90,10 @@ else
 	[ $rc = 2 ] && grep -q 'no mpiexec.hydra beside this program' err; ok $? t_no_hydra
 fi
 
-gives t_yod_ranks '-bind-to none -n 9999 ./p -sz 3' y -sz 9999 ./p -sz 3
-gives t_yod_np_and_vn '-bind-to none -n 9999 ./p' y -np 9999 -VN -target linux -list 0 ./p
-printf '# load\n-sz 9998 ./a x y  # first\n\n-np 1 ./b\n' >load
-gives t_yod_load_file '-bind-to none -n 9998 ./a x y : -n 1 ./b' y -F load
+gives t_yod_ranks '-bind-to none -n 249 ./p -sz 3' y -sz 249 ./p -sz 3
+gives t_yod_np_and_vn '-bind-to none -n 249 ./p' y -np 249 -VN -target linux -list 0 ./p
+printf '# load\n-sz 249 ./a x y  # first\n\n-np 1 ./b\n' >load
+gives t_yod_load_file '-bind-to none -n 249 ./a x y : -n 1 ./b' y -F load
 refuses t_yod_single_node "$network" y -SN -sz 2 ./p
 refuses t_yod_list_of_nodes "$network" y -list 1..3 ./p
 refuses t_yod_no_program 'yod: no program to run' y -sz 2

@@ -189,10 +189,10 @@ static void t_bad_files_name_line_and_rank(void)
 	parses("\n\n17", 4, "F:3: rank 17 is out of range: the job has ranks 0 to 3");
 	parses("99999999999999999999999", 4, "F:1: rank 1000000000000000000 is out of range: the job has ranks 0 to 3");
 	parses("0-99999999999999999999999", 4, "F:1: rank 4 is out of range: the job has ranks 0 to 3");
-	parses("0,1\n2\n\n", 4, "F:2: rank 3 is missing");
-	parses("2", 4, "F:1: rank 0 is missing (and 2 more of 4)");
-	parses("", 4, "F:1: rank 0 is missing (and 3 more of 4)");
-	parses("# nothing\n", 1, "F:1: rank 0 is missing");
+	parses("0,1\n2\n\n", 4, "F: rank 3 is missing: lines 1 to 2 do not list it");
+	parses("2", 4, "F: rank 0 is missing: lines 1 to 1 do not list it, nor 2 more of 4");
+	parses("", 4, "F: lists no rank; the job has ranks 0 to 3");
+	parses("# nothing\n", 1, "F: lists no rank; the job has ranks 0 to 0");
 	parses("0,one", 4, "F:1: 'one' is neither a rank nor a range of ranks such as 0-15");
 	parses("0-", 4, "F:1: '0-' is neither a rank nor a range of ranks such as 0-15");
 	parses("-3", 4, "F:1: '-3' is neither a rank nor a range of ranks such as 0-15");

@@ -605,7 +605,8 @@ static int say_error(void *arg)
 static void t_half_set_launcher_variables(void)
 {
 	static const struct { const char *env[4], *want; } list[] = {
-		{ { "PMI_FD=5" }, "PMI_FD is set but PMI_RANK is not" },
+		{ { "PMI_FD=5" }, "PMI_FD is set but PMI_RANK and PMI_SIZE are not" },
+		{ { "PMI_FD=5", "PMI_SIZE=2" }, "PMI_FD is set but PMI_RANK is not" },
 		{ { "PMI_FD=5", "PMI_RANK=0" }, "PMI_FD is set but PMI_SIZE is not" },
 		{ { "PMI_RANK=0", "PMI_SIZE=2" }, "does not speak PMI-1" },
 		{ { "PMI_PORT=localhost:1" }, "PMI_PORT is set but PMI_ID is not" },
