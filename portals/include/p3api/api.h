@@ -34,8 +34,8 @@ void PtlFini(void);
  * @actual:    out, limits in force; NULL allowed
  * @ni:        out, handle
  * A repeated call returns the open interface and counts. After a failure it may be called again: by all ranks of the
- * node after PTL_NO_SPACE and PTL_FAIL, which all of them get; by the refused one alone after PTL_PID_INVALID, which still
- * belongs to the job until it calls PtlFini (the others' PtlNIFini waits for that).
+ * node after PTL_NO_SPACE and PTL_FAIL, which all of them get; after PTL_PID_INVALID by the refused one alone, which
+ * still belongs to the job until it calls PtlFini (the others' PtlNIFini waits for that).
  * Return: PTL_OK; PTL_IFACE_INVALID; PTL_NO_SPACE (memory: a sentence on stderr); PTL_PID_INVALID (taken or out of
  * range); PTL_SEGV (@ni NULL); PTL_FAIL (the job could not be joined: a sentence on stderr).
  */
@@ -48,10 +48,13 @@ int PtlNIFini(ptl_handle_ni_t ni);
 /** PtlNIStatus - read a status register. PTL_OK, PTL_NI_INVALID, PTL_SR_INDEX_INVALID, PTL_SEGV. */
 int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t index, ptl_sr_value_t *status);
 
-/** PtlNIDist - distance to a process: 0 itself, 1 same node, more elsewhere. PTL_PROCESS_INVALID: nobody there. */
+/**
+ * PtlNIDist - distance to a process: 0 itself, 1 same node, more elsewhere
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_PROCESS_INVALID (nobody there; @distance is ULONG_MAX); PTL_SEGV.
+ */
 int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *distance);
 
-/** PtlNIHandle - the interface of any object; checks the interface part of the handle. PTL_HANDLE_INVALID. */
+/** PtlNIHandle - the interface of any object; checks that part of the handle only. PTL_HANDLE_INVALID, PTL_SEGV. */
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni);
 
 /** PtlGetUid, PtlGetId, PtlGetJid - who am I on this interface (3.6 to 3.8). PTL_NI_INVALID, PTL_SEGV. */
@@ -78,16 +81,26 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, ptl_process_id_t ma
 		ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos,
 		ptl_handle_me_t *me);
 
-/** PtlMEAttachAny - the same on a portal table entry with an empty list, from the top down (3.9.3). PTL_PT_FULL. */
+/**
+ * PtlMEAttachAny - the same on a portal table entry with an empty list, from the top down (3.9.3)
+ * @pt_index: out
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_PT_FULL (no list is empty); PTL_NO_SPACE; PTL_SEGV.
+ */
 int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt_index, ptl_process_id_t match_id,
 		   ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
 		   ptl_handle_me_t *me);
 
-/** PtlMEInsert - the same directly before or after entry @base of any list (3.9.4). PTL_ME_INVALID (@base). */
+/**
+ * PtlMEInsert - the same directly before or after entry @base of any list (3.9.4)
+ * Return: PTL_OK; PTL_ME_INVALID (@base); PTL_ME_LIST_TOO_LONG; PTL_NO_SPACE; PTL_SEGV.
+ */
 int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
 		ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *me);
 
-/** PtlMEUnlink - remove an entry and its MD, without an event (3.9.5). PTL_ME_IN_USE (operations in progress). */
+/**
+ * PtlMEUnlink - remove an entry and its MD, without an event (3.9.5)
+ * Return: PTL_OK; PTL_ME_INVALID; PTL_ME_IN_USE (operations on the MD are in progress: fetch events, call again).
+ */
 int PtlMEUnlink(ptl_handle_me_t me);
 
 /**
@@ -95,12 +108,15 @@ int PtlMEUnlink(ptl_handle_me_t me);
  * @md:        copied, with its iovec; see ptl_md_t
  * @unlink_op: PTL_UNLINK: unlinks itself once operations have used it up
  * @handle:    out, may be NULL
- * Return: PTL_OK; PTL_ME_INVALID; PTL_ME_IN_USE (has an MD); PTL_MD_ILLEGAL (region, iovec, or EQ of another NI);
- * PTL_EQ_INVALID; PTL_NO_SPACE (limits.max_mds).
+ * Return: PTL_OK; PTL_ME_INVALID; PTL_ME_IN_USE (has an MD); PTL_MD_ILLEGAL (region, iovec, unknown option, or EQ of
+ * another NI); PTL_EQ_INVALID; PTL_NO_SPACE (limits.max_mds, or no room for the iovec).
  */
 int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink_op, ptl_handle_md_t *handle);
 
-/** PtlMDBind - make a free-floating descriptor, for own puts and gets (3.10.4). Codes as PtlMDAttach, PTL_SEGV. */
+/**
+ * PtlMDBind - make a free-floating descriptor, for own puts and gets (3.10.4)
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_MD_ILLEGAL, PTL_EQ_INVALID, PTL_NO_SPACE as PtlMDAttach; PTL_SEGV (@handle NULL).
+ */
 int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink_op, ptl_handle_md_t *handle);
 
 /** PtlMDUnlink - remove a descriptor, without an event (3.10.5). PTL_MD_IN_USE, PTL_MD_INVALID. */
@@ -112,13 +128,16 @@ int PtlMDUnlink(ptl_handle_md_t md);
  *          start = buffer, length = entries that fit
  * @new_md: NULL (read only), or the new values; the local offset returns to 0
  * @eq:     PTL_EQ_NONE: always; else only if no event is in that queue or promised to it
- * Return: PTL_OK; PTL_MD_INVALID; PTL_EQ_INVALID; PTL_MD_ILLEGAL; PTL_MD_NO_UPDATE (not empty; nothing changed).
+ * Return: PTL_OK; PTL_MD_INVALID; PTL_EQ_INVALID; PTL_MD_ILLEGAL; PTL_MD_NO_UPDATE (not empty; nothing changed);
+ * PTL_NO_SPACE (no room for the new iovec; nothing changed).
  */
 int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t eq);
 
 /**
  * PtlMEMDPost - insert an entry with its descriptor if a queue is empty, in one step (Cray extension)
- * Arguments as PtlMEInsert, PtlMDAttach and PtlMDUpdate; on PTL_MD_NO_UPDATE nothing is left behind.
+ * Arguments as PtlMEInsert, PtlMDAttach and PtlMDUpdate; unless it returns PTL_OK nothing is left behind.
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_ME_INVALID (@base); PTL_EQ_INVALID; PTL_MD_ILLEGAL; PTL_MD_NO_UPDATE;
+ * PTL_ME_LIST_TOO_LONG; PTL_NO_SPACE (limits.max_mes, limits.max_mds, iovec); PTL_SEGV (@me_handle NULL).
  */
 int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
 		ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
@@ -142,20 +161,27 @@ int PtlEQFree(ptl_handle_eq_t eq);
  */
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event);
 
-/** PtlEQWait - fetch the next event, wait for it: spins, yields, then sleeps (3.11.11). Codes without EMPTY. */
+/**
+ * PtlEQWait - fetch the next event, wait for it: spins, yields, then sleeps (3.11.11)
+ * Return: codes as PtlEQGet without PTL_EQ_EMPTY.
+ */
 int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
 
 /**
  * PtlEQPoll - fetch an event from any of several queues of one interface (3.11.12)
  * @timeout: milliseconds; 0 looks once; PTL_TIME_FOREVER
  * @which:   out, index of the queue that gave the event; on PTL_EQ_INVALID the index of the bad handle
+ * Return: PTL_OK; PTL_EQ_EMPTY (time is up); PTL_EQ_DROPPED; PTL_EQ_INVALID (also @size below 1); PTL_SEGV.
  */
 int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *event, int *which);
 
-/** PtlEQPeek - as PtlEQGet, but the event stays in the queue (Cray extension). */
+/** PtlEQPeek - as PtlEQGet, but the event stays in the queue (Cray extension). Codes as PtlEQGet. */
 int PtlEQPeek(ptl_handle_eq_t eq, ptl_event_t *event);
 
-/** PtlACEntry - rewrite an access control entry (3.12.1). PTL_AC_INDEX_INVALID, PTL_PT_INDEX_INVALID. */
+/**
+ * PtlACEntry - rewrite an access control entry (3.12.1)
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_AC_INDEX_INVALID; PTL_PT_INDEX_INVALID.
+ */
 int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid, ptl_jid_t jid,
 	       ptl_pt_index_t pt_index);
 
@@ -163,8 +189,9 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
  * PtlPut, PtlPutRegion - send the bytes of an MD to a portal of another process (3.13.2, 3.13.3)
  * @ack_req: PTL_ACK_REQ: an ACK event is wanted, where the target's MD allows it
  * Return: PTL_OK (begun; the result is an event); PTL_MD_INVALID (bad, or threshold used up); PTL_PROCESS_INVALID
- * (wildcard in @target); PTL_MD_ILLEGAL (region outside the MD); PTL_NO_SPACE (the target is a polled portal,
- * PtlPTPolled_np, and has no room: fetch events, call again).
+ * (wildcard in @target); PTL_MD_ILLEGAL (region outside the MD; more than PTL_INLINE_MAX_NP bytes to a polled portal);
+ * PTL_NO_SPACE (nothing has happened; fetch events, call again: the target is a polled portal, PtlPTPolled_np, without
+ * room; or 8 operations on memory that only the target can copy are under way to it, CAVEATS "user memory").
  * A put of up to PTL_INLINE_MAX_NP bytes is locally complete when the call returns: the buffer may be reused.
  */
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
@@ -173,7 +200,10 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 		 ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 		 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/** PtlGet, PtlGetRegion - fetch bytes of another process into an MD (3.13.4, 3.13.5). Codes as PtlPut. */
+/**
+ * PtlGet, PtlGetRegion - fetch bytes of another process into an MD (3.13.4, 3.13.5)
+ * Return: codes as PtlPut; PTL_MD_ILLEGAL only for a region, PTL_NO_SPACE only for 8 operations under way.
+ */
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 	   ptl_match_bits_t match_bits, ptl_size_t remote_offset);
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_process_id_t target,
@@ -189,7 +219,8 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
  * PtlPTPolled_np - the owner of a portal table entry promises to poll its event queues
  * @on: 1: puts to @pt_index wait in the owner's inbox until it calls PtlEQGet, PtlEQWait or PtlEQPoll, and a full
  *      inbox makes PtlPut return PTL_NO_SPACE there; puts are at most PTL_INLINE_MAX_NP bytes (PTL_MD_ILLEGAL
- *      beyond). They also wait there while the entry's list is empty, or its MDs are used up. 0: puts are completed by the initiator when the owner does not poll (application bypass; default)
+ *      beyond). They also wait there while the entry's list is empty, or its MDs are used up.
+ *      0: puts are completed by the initiator when the owner does not poll (application bypass; default)
  * Saves the initiator a fence and a remote look for each message. Set it before peers send (e.g. before a barrier).
  * Return: PTL_OK, PTL_NI_INVALID, PTL_PT_INDEX_INVALID.
  */

@@ -19,17 +19,23 @@ extern "C" {
 /** PtlGetRank - own rank and number of ranks. PTL_OK, PTL_NO_INIT, PTL_NI_INVALID, PTL_SEGV. */
 int PtlGetRank(ptl_handle_ni_t ni, unsigned *rank, unsigned *group_size);
 
-/** PtlGetRankId - Portals id of a rank. Also PTL_FAIL (@rank out of range). */
+/** PtlGetRankId - Portals id of a rank. Codes as PtlGetRank; PTL_FAIL (@rank out of range). */
 int PtlGetRankId(ptl_handle_ni_t ni, unsigned rank, ptl_process_id_t *id);
 
-/** PtlGetNIDMap, PtlGetPIDMap - ids of ranks 0 .. @group_size-1. PTL_FAIL: @group_size is not the job's. */
+/**
+ * PtlGetNIDMap, PtlGetPIDMap - ids of ranks 0 .. @group_size-1
+ * Return: codes as PtlGetRank; PTL_FAIL (@group_size is not the job's).
+ */
 int PtlGetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *map, unsigned group_size);
 int PtlGetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *map, unsigned group_size);
 
-/** PtlGetNodeMap_np - (virtual) node number of ranks 0 .. @group_size-1, counted from 0. */
+/** PtlGetNodeMap_np - (virtual) node number of ranks 0 .. @group_size-1, counted from 0. Codes as PtlGetNIDMap. */
 int PtlGetNodeMap_np(ptl_handle_ni_t ni, unsigned *map, unsigned group_size);
 
-/** PtlSetRank - with rank and size -1: read PTL_MY_RID and the maps of the environment (done by PtlInit already). */
+/**
+ * PtlSetRank - with rank and size -1: read PTL_MY_RID and the maps of the environment (done by PtlInit already)
+ * Return: PTL_OK; PTL_NO_INIT; PTL_NI_INVALID; PTL_FAIL (another rank or size than the job's).
+ */
 int PtlSetRank(ptl_handle_ni_t ni, unsigned rank, unsigned group_size);
 
 /** PtlOversubscribed_np - 1: the job has more ranks on this node than cores; waiting should give up the core. */
