@@ -73,14 +73,7 @@ refuses t_node_list_has_no_meaning '-L has no meaning here' a -L 3 ./p
 refuses t_exclusive_has_no_meaning '-F exclusive has no meaning here' a -F exclusive ./p
 refuses t_memory_has_no_meaning '-m has no meaning here' a -m 1G ./p
 refuses t_more_ranks_than_windows '251 ranks on this machine: at most 250 fit' a -n 250 ./p : ./p
-refuses t_program_that_does_not_exist 'aprun: ./none does not exist' "$tools/aprun" -n 2 ./none
-refuses t_program_not_in_the_path 'aprun: no-such-program is not in PATH' "$tools/aprun" -n 2 no-such-program
-refuses t_program_of_this_folder 'hydra is not in PATH; the one in this folder is ./hydra' "$tools/aprun" hydra
-refuses t_folder_is_no_program 'is a folder, not a program' "$tools/aprun" "$PWD"
-: >p
-refuses t_program_not_executable './p is not executable (chmod +x ./p)' "$tools/aprun" ./hydra : ./p
-refuses t_yod_program_that_does_not_exist 'yod: ./none does not exist' "$tools/yod" ./none
-chmod +x p
+refuses t_program_of_this_folder 'the one in this folder is ./hydra' "$tools/aprun" hydra
 "$tools/aprun" -e PATH=/elsewhere no-such-program; ok $? t_program_in_the_path_of_the_ranks
 refuses t_bad_hydra 'is not a program' env MPT_HYDRA="$PWD/none" "$tools/aprun" ./p
 MPT_HYDRA= PATH=$PWD:/usr/bin:/bin "$tools/aprun" ./p >/dev/null 2>err; rc=$?
