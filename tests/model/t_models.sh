@@ -11,7 +11,7 @@ cc=${CC:-cc}
 command -v "${cc%% *}" >/dev/null || { echo "1..0 # SKIP no C compiler"; exit 0; }
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-[ $# = 0 ] && set -- attention sleep eq lane
+[ $# = 0 ] && set -- attention sleep eq lane together
 tests=()
 for m in "$@"; do
 	tests+=("$m:")
@@ -45,7 +45,7 @@ for t in "${tests[@]}"; do
 		else
 			echo "not ok $n - $m: fails"
 			sed 's/^/# /' log >&2
-			spin -t -p -g "$src/$m.pml" 2>/dev/null | tail -n 60 | sed 's/^/# /' >&2
+			spin -k "$m.pml.trail" -t -p -g "$src/$m.pml" 2>/dev/null | tail -n 60 | sed 's/^/# /' >&2
 			failed=1
 		fi
 	elif grep -q 'errors: 0' log; then
