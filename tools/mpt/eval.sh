@@ -116,7 +116,7 @@ machine()
 
 cmd_eval()
 {
-	local quick= json= peers=() rounds=5 short=9 lib r qa=()
+	local quick= json= peers=() rounds=5 short=9 lib r t1 qa=()
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
@@ -168,15 +168,20 @@ cmd_eval()
 	esac
 
 	EVAL_T0=$SECONDS EVAL_RAN=0
+	# --quick keeps its two minutes on a slow machine: by fewer rounds, and the results say how many there were
 	for ((r = 1; r <= short; r++)); do
+		if [ -n "$quick" ] && [ $r -gt 1 ] && [ $(((SECONDS - EVAL_T0) * r / (r - 1))) -gt 25 ]; then
+			note "short round $r is left out: --quick has no time for it"
+			break
+		fi
 		eval_progress "short round $r of $short" "latency and message rate of all"
 		for lib in "${LIBS[@]}"; do
 			one $r "$lib" 2 mpi_p2p:mpi_short 60 --only latency8,rate
 		done
 	done
+	t1=$SECONDS
 	for ((r = 1; r <= rounds; r++)); do
-		# --quick keeps its two minutes on a slow machine: by fewer rounds, and the results say how many there were
-		if [ -n "$quick" ] && [ $r -gt 1 ] && [ $(((SECONDS - EVAL_T0) * r / (r - 1))) -gt 90 ]; then
+		if [ -n "$quick" ] && [ $r -gt 1 ] && [ $(((SECONDS - t1) * r / (r - 1))) -gt 50 ]; then
 			note "round $r is left out: --quick has no time for it"
 			break
 		fi
