@@ -58,7 +58,7 @@ struct hand {
 /* Memory of the first local rank: who has which Portals pid. */
 struct pid_table {
 	uint32_t lock;			/* slot + 1; for claims after the start */
-	uint32_t failed;		/* 1: a rank got no memory for its region, so that nobody starts */
+	uint32_t failed;		/* PTL_ code of the first rank that cannot start: then nobody starts */
 	uint32_t pid[];			/* by slot, written by that rank; PTL_PID_ANY: none */
 };
 
@@ -1013,23 +1013,47 @@ static bool pid_taken(const struct nal_ni *ni, uint32_t slots, uint32_t pid)
 	return false;
 }
 
+/* What the user said he must have: PTL_SMARTMAP=yes, PTL_CMA=yes. PTL_FAIL with a sentence in @why. */
+static int demand(char *why, size_t len)
+{
+	static const struct { long part; enum smartmap_feature f; } adopt[] = {
+		{ SMARTMAP_ADOPT_DATA, SMARTMAP_F_DATA }, { SMARTMAP_ADOPT_STACK, SMARTMAP_F_STACK },
+		{ SMARTMAP_ADOPT_HEAP, SMARTMAP_F_HEAP },
+	};
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+
+	if (smartmap_size() == 1)
+		return PTL_OK;
+	for (size_t i = 0; k->smartmap == P3_YES && i < sizeof(adopt) / sizeof(*adopt); i++)
+		if ((k->adopt & adopt[i].part) && !smartmap_has(adopt[i].f)) {
+			snprintf(why, len, "PTL_SMARTMAP=yes cannot be had: %s (PTL_ADOPT says which parts you want)",
+				 smartmap_why(adopt[i].f));
+			return PTL_FAIL;
+		}
+	if (k->cma == P3_YES && !smartmap_has(SMARTMAP_F_CMA)) {
+		snprintf(why, len, "PTL_CMA=yes cannot be had: %s", smartmap_why(SMARTMAP_F_CMA));
+		return PTL_FAIL;
+	}
+	return PTL_OK;
+}
+
 /*
- * The start of all: the pids as wanted, and who has no memory, stand in the table at the first barrier. At the second
- * the refused ones have gone from it, so that nobody can send to them. Of several that want one pid the first gets it.
+ * The start of all: the pids as wanted, and whether somebody cannot start, stand in the table at the first barrier. At
+ * the second the refused ones have gone from it, so that nobody can send to them. Of several that want one pid the first
+ * gets it. @rc in: own state, with a sentence in @why, which the first says for all.
  */
-static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc)
+static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc, const char *why)
 {
 	struct pid_table *t = priv_of(ni)->table;
 	uint32_t slot = ni->env.self - 1;
 
 	p3_store(&t->pid[slot], pid);
-	if (*rc != PTL_OK)
-		p3_store_rel(&t->failed, 1);
+	if (*rc != PTL_OK && p3_cas32(&t->failed, 0, (uint32_t)*rc))
+		p3_error("%s", why);
 	if (smartmap_barrier())
 		return false;
-	if (p3_load_acq(&t->failed))
-		*rc = PTL_NO_SPACE;		/* whoever it was has said so */
-	else if (pid_taken(ni, slot, pid))
+	*rc = (int)p3_load_acq(&t->failed);
+	if (*rc == PTL_OK && pid_taken(ni, slot, pid))
 		*rc = PTL_PID_INVALID;
 	if (*rc == PTL_OK)
 		smartmap_publish(ROOT_KEY, ni->l);
@@ -1060,6 +1084,7 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 {
 	bool again = ni->nal_priv != NULL;
 	struct p3l_setup s = *setup;
+	char why[400] = "";
 	uint64_t len;
 	int rc = again ? PTL_OK : join(ni);
 
@@ -1068,21 +1093,27 @@ static int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	s.n_slots = ni->n_peers;
 	s.slot = ni->env.self - 1;
 	len = priv_of(ni)->region_len = p3l_ni_size(&s);
-	ni->l = smartmap_alloc(len, 4096);
+	if (!again)
+		rc = demand(why, sizeof(why));
+	if (rc == PTL_OK)
+		ni->l = smartmap_alloc(len, 4096);
 	if (ni->l) {
 		p3l_ni_setup(ni->l, &s);
-	} else {
-		p3_error("no memory for the Portals state (%llu MiB of address space)", (unsigned long long)len >> 20);
+	} else if (rc == PTL_OK) {
+		snprintf(why, sizeof(why), "no memory for the Portals state (%llu MiB of address space)",
+			 (unsigned long long)len >> 20);
 		rc = PTL_NO_SPACE;
 	}
 	if (again) {
 		if (rc == PTL_OK)
 			rc = claim_pid(ni, s.pid);
-	} else if (!start_together(ni, s.pid, &rc)) {
+		else
+			p3_error("%s", why);
+	} else if (!start_together(ni, s.pid, &rc, why)) {
 		p3_error("another rank ended while the job started");
 		leave_job(ni, false);
 		return PTL_FAIL;
-	} else if (rc == PTL_NO_SPACE) {
+	} else if (rc != PTL_OK && rc != PTL_PID_INVALID) {
 		leave_job(ni, true);
 	}
 	if (rc != PTL_OK && ni->l) {		/* refused: nobody knows this region */

@@ -707,7 +707,8 @@ void smap_adopt_all(uint32_t what)
 			smap.has[part[i].feature] = some;
 		} else if (!smap.has[part[i].feature] && !smap.why[part[i].feature][0])
 			smap_why_set(part[i].feature, "%s: %s", part[i].name,
-				     failed_errno ? strerror(failed_errno) : "nothing found");
+				     failed_errno ? strerror(failed_errno) : again ? "not made visible at the first start" :
+				     "nothing found");
 	}
 }
 

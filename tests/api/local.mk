@@ -33,6 +33,10 @@ check_PROGRAMS += tests/api/t_again
 tests_api_t_again_SOURCES = tests/api/t_again.c
 tests_api_t_again_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_again_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_demand
+tests_api_t_demand_SOURCES = tests/api/t_demand.c
+tests_api_t_demand_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_demand_LDADD = $(T_LIBS)
 check_PROGRAMS += tests/api/t_impostor
 tests_api_t_impostor_SOURCES = tests/api/t_impostor.c
 tests_api_t_impostor_CPPFLAGS = $(T_CPPFLAGS)
@@ -52,7 +56,11 @@ tests_api_t_busy_LDADD = $(T_LIBS)
 
 P3_TESTS += api/init:tests/api/t_init:valgrind api/init-2:tests/api/t_init:ranks=2
 P3_TESTS += api/again:tests/api/t_again:warns api/again-2:tests/api/t_again:ranks=2,warns \
-	api/again-5:tests/api/t_again:ranks=5,warns api/impostor:tests/api/t_impostor:warns
+	api/again-5:tests/api/t_again:ranks=5,warns api/impostor:tests/api/t_impostor:warns \
+	api/demand-stack:tests/api/t_demand:ranks=2,warns,env=PTL_SMARTMAP=yes+SMARTMAP_FORCE_OFF=stack+T_WANT=PTL_FAIL \
+	api/demand-cma:tests/api/t_demand:ranks=2,warns,env=PTL_CMA=yes+SMARTMAP_FORCE_OFF=cma+T_WANT=PTL_FAIL \
+	api/demand-none:tests/api/t_demand:ranks=2,env=PTL_SMARTMAP=yes+PTL_ADOPT=none+T_WANT=PTL_OK \
+	api/demand-alone:tests/api/t_demand:env=PTL_SMARTMAP=yes+SMARTMAP_FORCE_OFF=stack+T_WANT=PTL_OK
 P3_TESTS += api/put:tests/api/t_put:limit=120,valgrind \
 	api/put-2:tests/api/t_put:ranks=2,limit=120,valgrind \
 	api/put-2-poll:tests/api/t_put:ranks=2,limit=120,env=T_POLL=1 \
