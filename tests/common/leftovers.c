@@ -3,8 +3,10 @@
  * leftovers.c - what a test program left on the machine
  *
  * A snapshot is a list of names: files in /dev/shm and names in /proc/net/unix (abstract ones start with '@'). After
- * the test every new name counts unless a living process holds it: our own descendants are dead by then, so the
- * holder is a program that has nothing to do with the test.
+ * the test every new name is a suspect until a living process is seen to hold it: our own descendants are dead by then,
+ * so the holder is a program that has nothing to do with the test. Only what is there at the first look is a suspect:
+ * what comes later is not ours. Who dies holds no descriptors any more while its sockets are still there for a moment, so
+ * a suspect must be there, with nobody who holds it, for as long as we look.
  */
 #include "leftovers.h"
 
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct item {
@@ -161,33 +164,54 @@ static void drop(struct leftovers *l)
 	free(l);
 }
 
-int leftovers_after(const struct leftovers *before, FILE *out)
+/* Is it held by a process, or a connection that waits to be accepted by one? Those carry its name and are in no table. */
+static int is_held(const struct leftovers *held, const struct leftovers *now, const struct item *it)
 {
-	struct leftovers *now = scan(), *fresh = calloc(1, sizeof(*fresh)), *held = NULL, *others = calloc(1, sizeof(*others));
-	int found = 0;
+	if (!strncmp(it->name, "/dev/shm/", 9))
+		return find(held, it->name, 0, 1);
+	for (size_t i = 0; now && i < now->n; i++)
+		if (!strcmp(now->v[i].name, it->name) && find(held, "socket", now->v[i].inode, 0))
+			return 1;
+	return find(held, "socket", it->inode, 0);
+}
 
-	for (size_t i = 0; now && fresh && i < now->n; i++)
-		if (!find(before, now->v[i].name, now->v[i].inode, 0))
-			add(fresh, now->v[i].name, now->v[i].inode);
-	if (fresh && fresh->n)
-		held = holders();
-	/* connections that wait to be accepted carry the listener's name and are in nobody's table */
-	for (size_t i = 0; held && others && i < now->n; i++)
-		if (now->v[i].name[0] != '/' || strncmp(now->v[i].name, "/dev/shm/", 9) ?
-		    find(held, "socket", now->v[i].inode, 0) : find(held, now->v[i].name, 0, 1))
-			add(others, now->v[i].name, 0);
-	for (size_t i = 0; held && others && i < fresh->n; i++) {
-		if (find(others, fresh->v[i].name, 0, 1))
-			continue;
-		if (out)
-			fprintf(out, "# left behind: %s\n", fresh->v[i].name);
-		found++;
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int leftovers_after(const struct leftovers *before, double seconds, FILE *out)
+{
+	struct leftovers *suspect = scan();
+	double until = now_s() + seconds;
+	size_t n = 0;
+
+	if (!suspect)
+		return 0;
+	for (size_t i = 0; i < suspect->n; i++)
+		if (!find(before, suspect->v[i].name, suspect->v[i].inode, 0))
+			suspect->v[n++] = suspect->v[i];
+	for (suspect->n = n; suspect->n; nanosleep(&(struct timespec){ 0, 20 * 1000 * 1000 }, NULL)) {
+		struct leftovers *held = holders(), *now = scan();	/* in this order: it is there, and was held by nobody */
+
+		n = 0;
+		for (size_t i = 0; i < suspect->n; i++)
+			if (find(now, suspect->v[i].name, suspect->v[i].inode, 0) && !is_held(held, now, &suspect->v[i]))
+				suspect->v[n++] = suspect->v[i];
+		suspect->n = n;
+		drop(held);
+		drop(now);
+		if (now_s() >= until)
+			break;
 	}
-	drop(now);
-	drop(fresh);
-	drop(held);
-	drop(others);
-	return found;
+	n = suspect->n;
+	for (size_t i = 0; out && i < n; i++)
+		fprintf(out, "# left behind: %s (inode %lu)\n", suspect->v[i].name, suspect->v[i].inode);
+	drop(suspect);
+	return (int)n;
 }
 
 static pid_t parent_of(pid_t pid, char *state)

@@ -14,10 +14,11 @@ struct leftovers;
 struct leftovers *leftovers_before(void);
 
 /*
- * Name on @out everything that is new, ours and held by no living process. Returns how many. What belongs to a
- * process that is not a descendant of ours is somebody else's (the machine need not be idle) and left out.
+ * Name on @out everything that is new, ours and held by no living process; what is being taken away has @seconds for it.
+ * Returns how many. What belongs to a process that is not a descendant of ours is somebody else's (the machine need not be
+ * idle) and left out. To be called when all descendants have ended.
  */
-int leftovers_after(const struct leftovers *before, FILE *out);
+int leftovers_after(const struct leftovers *before, double seconds, FILE *out);
 
 /* Call @fn for each living descendant of ours (the caller is their subreaper). Returns how many. */
 int leftovers_descendants(void (*fn)(pid_t pid, void *arg), void *arg);

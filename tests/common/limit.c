@@ -169,10 +169,7 @@ static int nothing_left(const struct leftovers *before)
 	n = leftovers_descendants(name_one, NULL);
 	if (n)
 		kill_all();
-	until = now_s() + 1;
-	while (leftovers_after(before, NULL) && now_s() < until)
-		nap();
-	return n + leftovers_after(before, stderr) == 0;
+	return n + leftovers_after(before, 1, stderr) == 0;
 }
 
 int main(int argc, char **argv)
@@ -218,7 +215,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "# time is up: %s ran for %.0f s\n", argv[optind], limit);
 			print_state();
 			kill_all();
-			leftovers_after(before, stderr);
+			leftovers_after(before, 1, stderr);
 			return 124;
 		}
 		t.tv_sec = (time_t)left;
