@@ -357,7 +357,8 @@ static void r_under(void)
 			at = (char *)((uintptr_t)91 << 39 | (uintptr_t)(300 + k * 37) % 512 << 30);
 			p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-			T_CHECK(p == at);
+			if (p != at)
+				T_FAIL("round %d, place %d: mmap(%p): %p, %s", n, k, (void *)at, (void *)p, strerror(errno));
 			memset(p, n % 100 + 1, len);
 			r = smartmap_adopt(p, len);
 			if (r == -ENOTSUP) {
@@ -370,11 +371,17 @@ static void r_under(void)
 				n--;
 				continue;
 			}
-			T_CHECK(!r && p[5] == n % 100 + 1);
+			if (r)
+				T_FAIL("round %d, place %d: smartmap_adopt(%p): %d (%s): %s", n, k, (void *)at, r, strerror(-r),
+				       smartmap_why(SMARTMAP_F_DATA));
+			if (p[5] != n % 100 + 1)
+				T_FAIL("round %d, place %d: after smartmap_adopt(): %d, not %d", n, k, p[5], n % 100 + 1);
 			sh->at = (uintptr_t)at;
 			usleep(300);
-			T_CHECK(!munmap(p, len));
-			T_CHECK(!smartmap_adopted(at, 1));
+			if (munmap(p, len))
+				T_FAIL("round %d, place %d: munmap(): %s", n, k, strerror(errno));
+			if (smartmap_adopted(at, 1))
+				T_FAIL("round %d, place %d: still adopted", n, k);
 		}
 		if (!sh->stop)
 			sh->stop = 1;
@@ -390,7 +397,7 @@ static void r_under(void)
 			w = smartmap_remote(0, at);
 			for (i = 0; i < len; i += 4096 * 7)
 				if (!w[i])
-					T_FAIL("the range went away under us, %zu", i);
+					T_FAIL("the range at %p went away under us, byte %zu, after %d looks", (void *)at, i, seen);
 			smartmap_leave(0);
 			seen++;
 		}
