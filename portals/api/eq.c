@@ -91,8 +91,10 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 /* Look at what has arrived: an event of @eq comes back at once, without a stop in the queue. */
 static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
-	struct p3l_sink sink = { .eq = (int)eq, .got = false };
+	struct p3l_sink sink;		/* no initialiser: that would clear the event in it, at each look */
 
+	sink.eq = (int)eq;
+	sink.got = false;
 	ni->nal->progress(ni, eq, take && ni->env.single ? &sink : NULL);
 	if (p3_likely(sink.got)) {
 		expand(ni, &sink.ev, ev);
