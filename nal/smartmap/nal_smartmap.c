@@ -706,15 +706,23 @@ static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 	return empty;
 }
 
-/* Bytes of a send in one piece: in place, or gathered into @buf. */
-static const void *gather(struct nal_ni *ni, const struct p3l_send *s, char *buf)
+static __attribute__((noinline)) void gather_iov(struct nal_ni *ni, const struct p3l_send *s, char *buf)
 {
 	struct region o = { s->start, s->iov, s->iov_n, s->loff };
 	struct region b = { (uintptr_t)buf, 0, 0, 0 };
 
+	move(ni, ni->l->slot, ni->l, true, &b, &o, s->len, true);
+}
+
+/*
+ * Bytes of a send in one piece: in place, or gathered into @buf. The usual case must not read start and iov as one: just
+ * written one by one, they would keep the processor waiting until its queue of stores is empty.
+ */
+static inline const void *gather(struct nal_ni *ni, const struct p3l_send *s, char *buf)
+{
 	if (p3_likely(!s->iov))
 		return (const void *)(uintptr_t)(s->start + s->loff);
-	move(ni, ni->l->slot, ni->l, true, &b, &o, s->len, true);
+	gather_iov(ni, s, buf);
 	return buf;
 }
 
