@@ -721,7 +721,8 @@ EXPORT void *realloc(void *p, size_t n)
 
 EXPORT void free(void *p)
 {
-	heap.free(p);
+	if (p)			/* programs that free what they may not have do it often: MPICH twice for each request */
+		heap.free(p);
 }
 
 EXPORT void cfree(void *p);
