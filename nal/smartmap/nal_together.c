@@ -22,9 +22,18 @@
 #include "nal_together.h"
 #include "smartmap.h"
 
+#define CHUNK_MIN (20u << 10)
+#define CHUNK_MAX (64u << 10)
+
+/*
+ * Few chunks: each costs both sides a line that the other has just written. But more than two, since the owner begins
+ * later than the mover, by as much as it takes to hear of the job.
+ */
 static uint64_t chunk_of(uint64_t n)
 {
-	return n >= (1u << 20) ? 64u << 10 : 16u << 10;
+	uint64_t chunk = n / 4;
+
+	return chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : (chunk + 4095) / 4096 * 4096;
 }
 
 static void copy_chunk(void *to, const void *from, uint64_t at, uint64_t chunk, uint64_t n)
