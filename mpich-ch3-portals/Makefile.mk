@@ -12,6 +12,7 @@ noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h
 
 mpi_core_sources += \
+    src/mpid/ch3/channels/portals/src/ch3_eager.c \
     src/mpid/ch3/channels/portals/src/ch3_init.c \
     src/mpid/ch3/channels/portals/src/ch3_progress.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \

@@ -2,6 +2,6 @@
 # Built inside MPICH by build-mpich, not by this make.
 EXTRA_DIST += mpich-ch3-portals/README.md mpich-ch3-portals/build-mpich mpich-ch3-portals/Makefile.mk mpich-ch3-portals/subconfigure.m4 \
 	mpich-ch3-portals/include/mpidi_ch3_impl.h mpich-ch3-portals/include/mpidi_ch3_post.h \
-	mpich-ch3-portals/include/mpidi_ch3_pre.h mpich-ch3-portals/src/ch3_init.c \
+	mpich-ch3-portals/include/mpidi_ch3_pre.h mpich-ch3-portals/src/ch3_eager.c mpich-ch3-portals/src/ch3_init.c \
 	mpich-ch3-portals/src/ch3_progress.c mpich-ch3-portals/src/ch3_rndv.c mpich-ch3-portals/src/ch3_send.c \
 	mpich-ch3-portals/src/ch3_win_fns.c

@@ -10,6 +10,7 @@
 
 #define MPIDI_DEV_IMPLEMENTS_KVS
 #define MPIDI_CH3_HAS_NO_DYNAMIC_PROCESS
+#define ENABLE_COMM_OVERRIDES   /* short sends go straight, see ch3_eager.c */
 #define HAVE_CH3_PRE_INIT       /* ranks and nodes come from Portals, see MPIDI_CH3_Pre_init */
 
 /* Rendezvous with the sender's address: the receiver fetches the data itself, then says that it has them. */
@@ -54,7 +55,6 @@ struct MPIDI_CH3I_Request {
     struct MPIDI_VC *vc;
     char *tmp;                          /* for one piece of data on its way into a non-contiguous buffer, or NULL */
     intptr_t left;                      /* bytes not asked for yet */
-    uint32_t md;                        /* of the get on its way */
 };
 #define MPIDI_CH3_REQUEST_DECL struct MPIDI_CH3I_Request ch;
 #define MPIDI_CH3_REQUEST_INIT(req_) ((req_)->ch.rts_addr = 0)

@@ -188,7 +188,7 @@ static int init_ids(MPIDI_PG_t * pg)
     goto fn_exit;
 }
 
-/* Descriptors over the whole address space: the source of our puts, and what peers may fetch from. */
+/* Descriptors over the whole address space: the source of our puts, where what we fetch goes, what peers fetch from. */
 static int init_memory(void)
 {
     int mpi_errno = MPI_SUCCESS, rc;
@@ -204,6 +204,12 @@ static int init_memory(void)
 
     rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &MPIDI_PTL.md);
     MPIDI_PTL_CHECK(rc, "PtlMDBind");
+    md.options = PTL_MD_EVENT_START_DISABLE;
+    md.eq_handle = MPIDI_PTL.eq_get;
+    rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &MPIDI_PTL.md_get);
+    MPIDI_PTL_CHECK(rc, "PtlMDBind");
+    md.eq_handle = PTL_EQ_NONE;
+    md.options = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
     md.options |= PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
     rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MEM, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
@@ -219,21 +225,12 @@ static int init_memory(void)
 static int init_bufs(void)
 {
     int mpi_errno = MPI_SUCCESS, i;
-    int n_big = (MPIR_Process.local_size - 1) * (MPIDI_PTL_BURST / MPIDI_PTL_BIG_SIZE) + 1;
-    char *p;
 
-    MPIDI_PTL.n_bufs = MPIDI_PTL_SMALL_BUFS + n_big;
-    MPIDI_PTL.bufs = MPL_calloc(MPIDI_PTL.n_bufs, sizeof(*MPIDI_PTL.bufs), MPL_MEM_BUFFER);
     /* A handler may read a whole MPIDI_CH3_Pkt_t where a shorter packet lies at the end of a buffer. */
-    MPIDI_PTL.buf_memory = p = MPL_malloc(MPIDI_PTL_SMALL_BUFS * MPIDI_PTL_SMALL_SIZE +
-                                          (size_t) n_big * MPIDI_PTL_BIG_SIZE + sizeof(MPIDI_CH3_Pkt_t),
-                                          MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.bufs || !p, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (i = 0; i < MPIDI_PTL.n_bufs; i++) {
-        MPIDI_PTL.bufs[i].start = p;
-        MPIDI_PTL.bufs[i].length = i < MPIDI_PTL_SMALL_BUFS ? MPIDI_PTL_SMALL_SIZE : MPIDI_PTL_BIG_SIZE;
-        p += MPIDI_PTL.bufs[i].length;
-        mpi_errno = MPIDI_PTL_Post_buf(&MPIDI_PTL.bufs[i]);
+    MPIDI_PTL.bufs = MPL_malloc(MPIDI_PTL_BUFS * MPIDI_PTL_BUF_SIZE + sizeof(MPIDI_CH3_Pkt_t), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.bufs, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (i = 0; i < MPIDI_PTL_BUFS; i++) {
+        mpi_errno = MPIDI_PTL_Post_buf(MPIDI_PTL.bufs + i * MPIDI_PTL_BUF_SIZE);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -256,6 +253,8 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIDI_PTL.oversubscribed = PtlOversubscribed_np();
     MPIDI_PTL.spin = MPL_MAX(1, MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIR_CVAR_PTL_SPIN) : MPIR_CVAR_PTL_SPIN);
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
+    MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
+    rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_MAX_GETS, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq_get);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
     mpi_errno = init_ids(pg);
     MPIR_ERR_CHECK(mpi_errno);
@@ -295,7 +294,6 @@ int MPIDI_CH3_Finalize(void)
     PtlNIFini(MPIDI_PTL.ni);
     PtlFini();
     MPL_free(MPIDI_PTL.bufs);
-    MPL_free(MPIDI_PTL.buf_memory);
     MPL_free(MPIDI_PTL.id_hash);
 
   fn_exit:
@@ -314,6 +312,7 @@ int MPIDI_CH3_VC_Init(MPIDI_VC_t * vc)
     vc->ready_eager_max_msg_sz = vc->eager_max_msg_sz;
     vc->rndvSend_fn = MPIDI_PTL_RndvSend;
     vc->rndvRecv_fn = MPIDI_PTL_RndvRecv;
+    vc->comm_ops = &MPIDI_PTL_Comm_ops;
     return MPI_SUCCESS;
 }
 

@@ -3,8 +3,7 @@
  * The progress engine: events into packets, packets into CH3, and polite waiting.
  *
  * Packets arrive in buffers whose descriptors unlink themselves when full. Each event is handled before the next is
- * fetched, so a buffer is free again when its UNLINK event comes, and is posted anew: a small one in front of all
- * others, a big one behind them.
+ * fetched, so a buffer is free again when its UNLINK event comes, and is posted anew.
  */
 #include "mpidi_ch3_impl.h"
 #include <sched.h>
@@ -14,15 +13,14 @@ volatile unsigned int MPIDI_CH3I_progress_completion_count = 0;
 
 static MPIDI_CH3_PktHandler_Fcn *pkt_handler[MPIDI_CH3_PKT_END_ALL + 1];
 
-int MPIDI_PTL_Post_buf(MPIDI_PTL_Buf_t * buf)
+int MPIDI_PTL_Post_buf(char *buf)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-    ptl_ins_pos_t pos = buf->length == MPIDI_PTL_SMALL_SIZE ? PTL_INS_BEFORE : PTL_INS_AFTER;
     ptl_handle_me_t me;
     ptl_md_t md = {
-        .start = buf->start,
-        .length = buf->length,
+        .start = buf,
+        .length = MPIDI_PTL_BUF_SIZE,
         .threshold = PTL_MD_THRESH_INF,
         .max_size = PTL_INLINE_MAX_NP,
         .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE,
@@ -30,7 +28,8 @@ int MPIDI_PTL_Post_buf(MPIDI_PTL_Buf_t * buf)
         .eq_handle = MPIDI_PTL.eq,
     };
 
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, pos, &me);
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_BEFORE,
+                     &me);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
     rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
     MPIDI_PTL_CHECK(rc, "PtlMDAttach");
@@ -146,15 +145,22 @@ static int handle_put(const ptl_event_t * ev)
         goto fn_exit;
     }
 
-    if (unlikely((uintptr_t) buf % __alignof__(MPIDI_CH3_Pkt_t) != 0)) {
-        memcpy(&aligned, buf, MPL_MIN((size_t) len, sizeof(aligned)));
-        pkt = &aligned;
+    if (likely(MPIDI_PTL_Is_short(buf, len))) {
+        mpi_errno = MPIDI_PTL_Receive_short(buf, &rreq);
+        hdr_sz = sizeof(MPIDI_CH3_Pkt_eager_send_t);
+        data_len = 0;
+    } else {
+        if (unlikely((uintptr_t) buf % __alignof__(MPIDI_CH3_Pkt_t) != 0)) {
+            MPIDI_PTL_Copy(&aligned, buf, MPL_MIN((size_t) len, sizeof(aligned)));
+            pkt = &aligned;
+        }
+        MPIR_ERR_CHKANDJUMP1(len < (intptr_t) sizeof(pkt->type) || pkt->type < 0 ||
+                             pkt->type >= MPIDI_CH3_PKT_END_ALL, mpi_errno, MPI_ERR_INTERN, "**intern", "**intern %s",
+                             "a packet of no known type");
+        hdr_sz = MPL_MIN(MPIDI_PTL_Header_size(pkt), len);
+        data_len = len - hdr_sz;
+        mpi_errno = pkt_handler[pkt->type] (vc, pkt, buf + hdr_sz, &data_len, &rreq);
     }
-    MPIR_ERR_CHKANDJUMP1(len < (intptr_t) sizeof(pkt->type) || pkt->type < 0 || pkt->type >= MPIDI_CH3_PKT_END_ALL,
-                         mpi_errno, MPI_ERR_INTERN, "**intern", "**intern %s", "a packet of no known type");
-    hdr_sz = MPL_MIN(MPIDI_PTL_Header_size(pkt), len);
-    data_len = len - hdr_sz;
-    mpi_errno = pkt_handler[pkt->type] (vc, pkt, buf + hdr_sz, &data_len, &rreq);
     MPIR_ERR_CHECK(mpi_errno);
     if (rreq != NULL) {
         rreq->dev.iov_offset = 0;
@@ -169,7 +175,7 @@ static int handle_put(const ptl_event_t * ev)
 
 static int handle_event(const ptl_event_t * ev)
 {
-    MPIDI_PTL_Buf_t *buf = ev->md.user_ptr;
+    char *buf = ev->md.user_ptr;
 
     switch (ev->type) {
         case PTL_EVENT_PUT_END:
@@ -177,7 +183,7 @@ static int handle_event(const ptl_event_t * ev)
         case PTL_EVENT_REPLY_END:
             return MPIDI_PTL_Get_done(ev);
         case PTL_EVENT_UNLINK:
-            if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL.n_bufs)
+            if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL_BUFS * MPIDI_PTL_BUF_SIZE)
                 return MPIDI_PTL_Post_buf(buf);
             return MPI_SUCCESS;
         default:
@@ -189,12 +195,13 @@ static int handle_event(const ptl_event_t * ev)
 static inline int poll_event(int timeout_ms, int *made_progress)
 {
     int mpi_errno = MPI_SUCCESS, rc, which;
+    ptl_handle_eq_t eqs[2] = { MPIDI_PTL.eq, MPIDI_PTL.eq_get };
     ptl_event_t ev;
 
     if (timeout_ms == 0)
         rc = PtlEQGet(MPIDI_PTL.eq, &ev);
     else
-        rc = PtlEQPoll(&MPIDI_PTL.eq, 1, timeout_ms, &ev, &which);
+        rc = PtlEQPoll(eqs, MPIDI_PTL.gets > 0 ? 2 : 1, timeout_ms, &ev, &which);
     if (rc == PTL_EQ_EMPTY)
         goto fn_exit;
     MPIDI_PTL_CHECK(rc, "PtlEQGet");
@@ -254,8 +261,11 @@ static int wait_politely(int idle, int *made_progress)
         sched_yield();
         return MPI_SUCCESS;
     }
-    /* An event wakes us. The limit is for what does not: room in a peer's inbox, a hook with a source of its own. */
-    return poll_event(MPIDI_PTL.sendq_head != NULL || waited < 100 * MPIDI_PTL_YIELD_NS ? 1 : 10, made_progress);
+    /* An event wakes us. The limit is for what does not: room in a peer's inbox or for a get, a hook with a source of
+     * its own. */
+    if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || waited < 100 * MPIDI_PTL_YIELD_NS)
+        return poll_event(1, made_progress);
+    return poll_event(10, made_progress);
 }
 
 /* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
@@ -281,8 +291,26 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
 
         mpi_errno = poll_event(0, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
+        /* It was there before we looked, so more may be: each is cheaper here than by way of the caller. */
+        if (made_progress && idle == 0) {
+            int more = TRUE;
+
+            for (int n = 1; more && n < MPIDI_PTL_BATCH; n++) {
+                more = FALSE;
+                mpi_errno = poll_event(0, &more);
+                MPIR_ERR_CHECK(mpi_errno);
+            }
+        }
         if (unlikely(MPIDI_PTL.sendq_head != NULL)) {
             mpi_errno = MPIDI_PTL_Send_pending(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL.gets > 0)) {
+            mpi_errno = MPIDI_PTL_Take_replies(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL.waiting_gets != NULL)) {
+            mpi_errno = MPIDI_PTL_Retry_gets(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
         }
         if (is_blocking && state->ch.completion_count != MPIDI_CH3I_progress_completion_count)
@@ -296,7 +324,7 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
         if (made_progress) {
             empty_tests = 0;
             idle = 0;
-            if (!is_blocking && ++rounds == 32)
+            if (!is_blocking && ++rounds == MPIDI_PTL_BATCH)
                 break;
             continue;
         }

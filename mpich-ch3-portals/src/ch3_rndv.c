@@ -6,11 +6,44 @@
  */
 #include "mpidi_ch3_impl.h"
 
-/* Receives that wait until a get may start, linked by their next field; they are in no other queue any more. */
-static MPIR_Request *wait_head, *wait_tail;
-static int gets;
+/*
+ * Receives whose get was refused, since the peer keeps records of so many of our gets only, or their queue has no place
+ * for another reply; linked by their next field, they are in no other queue any more. They are tried again in turn: the
+ * next one may be of another peer, and matching is over, so their order is free.
+ */
+#define RETRIES 8               /* in one turn */
+static MPIR_Request *wait_tail;
 
 static int start_get(MPIR_Request * rreq);
+
+static void wait_for_get(MPIR_Request * rreq)
+{
+    rreq->next = NULL;
+    if (MPIDI_PTL.waiting_gets != NULL)
+        wait_tail->next = rreq;
+    else
+        MPIDI_PTL.waiting_gets = rreq;
+    wait_tail = rreq;
+}
+
+int MPIDI_PTL_Retry_gets(int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, i;
+    MPIR_Request *rreq;
+
+    for (i = 0; i < RETRIES && (rreq = MPIDI_PTL.waiting_gets) != NULL; i++) {
+        MPIDI_PTL.waiting_gets = rreq->next;
+        mpi_errno = start_get(rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (MPIDI_PTL.waiting_gets == NULL || wait_tail != rreq)        /* not refused again */
+            *made_progress = TRUE;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
 
 int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                        int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
@@ -58,7 +91,8 @@ int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
     MPI_Aint dt_true_lb ATTRIBUTE((unused));
     MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
     intptr_t user_sz;
-    int dt_contig ATTRIBUTE((unused));
+    int dt_contig ATTRIBUTE((unused)), progress;
+    int mpi_errno = MPI_SUCCESS;
 
     if (rreq->ch.rts_addr == 0)
         return MPIDI_CH3_RecvRndv(vc, rreq);
@@ -77,20 +111,18 @@ int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
     }
     rreq->dev.msg_offset = 0;
 
-    if (gets >= MPIDI_PTL_MAX_GETS) {
-        rreq->next = NULL;
-        if (wait_tail != NULL)
-            wait_tail->next = rreq;
-        else
-            wait_head = rreq;
-        wait_tail = rreq;
-        return MPI_SUCCESS;
-    }
-    gets++;
-    return start_get(rreq);
+    mpi_errno = start_get(rreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_PTL_Take_replies(&progress);      /* most gets are over when the call returns */
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
-/* All data are here, or never will be: tell the sender, complete the receive, start the next one that waits. */
+/* All data are here, or never will be: tell the sender, complete the receive. */
 static int finish(MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -98,7 +130,6 @@ static int finish(MPIR_Request * rreq)
     MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
     MPIR_Request *sreq;
 
-    gets--;
     MPL_free(rreq->ch.tmp);
     rreq->ch.tmp = NULL;
     MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
@@ -125,12 +156,8 @@ static void set_error(MPIR_Request * rreq, const char *call, int rc)
 static int start_get(MPIR_Request * rreq)
 {
     ptl_process_id_t id = { rreq->ch.vc->ch.nid, rreq->ch.vc->ch.pid };
-    ptl_md_t md = {
-        .threshold = PTL_MD_THRESH_INF,
-        .options = PTL_MD_EVENT_START_DISABLE,
-        .user_ptr = rreq,
-        .eq_handle = MPIDI_PTL.eq,
-    };
+    size_t len = rreq->ch.left;
+    char *to;
     MPI_Aint dt_true_lb;
     MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
     intptr_t user_sz ATTRIBUTE((unused));
@@ -140,8 +167,7 @@ static int start_get(MPIR_Request * rreq)
         return finish(rreq);
     MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, dt_contig, user_sz, dt_ptr, dt_true_lb);
     if (dt_contig) {
-        md.start = MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb);
-        md.length = rreq->ch.left;
+        to = (char *) MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb) + rreq->dev.msg_offset;
     } else {
         if (rreq->ch.tmp == NULL)
             rreq->ch.tmp = MPL_malloc(MPL_MIN(rreq->ch.left, MPIDI_PTL_PIECE), MPL_MEM_BUFFER);
@@ -149,32 +175,36 @@ static int start_get(MPIR_Request * rreq)
             set_error(rreq, "malloc", PTL_NO_SPACE);
             return finish(rreq);
         }
-        md.start = rreq->ch.tmp;
-        md.length = MPL_MIN(rreq->ch.left, MPIDI_PTL_PIECE);
+        to = rreq->ch.tmp;
+        len = MPL_MIN(len, MPIDI_PTL_PIECE);
     }
 
-    rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &rreq->ch.md);
-    if (rc != PTL_OK) {
-        set_error(rreq, "PtlMDBind", rc);
-        return finish(rreq);
+    if (MPIDI_PTL.gets == MPIDI_PTL_MAX_GETS) {
+        wait_for_get(rreq);
+        return MPI_SUCCESS;
     }
-    rc = PtlGetRegion(rreq->ch.md, 0, md.length, id, MPIDI_PTL_PT_MEM, 0, 0, rreq->ch.rts_addr);
+    /* the match bits are for us: the peer's descriptor takes any */
+    rc = PtlGetRegion(MPIDI_PTL.md_get, (ptl_size_t) (uintptr_t) to, len, id, MPIDI_PTL_PT_MEM, 0,
+                      (ptl_match_bits_t) (uintptr_t) rreq, rreq->ch.rts_addr);
+    if (rc == PTL_NO_SPACE) {
+        wait_for_get(rreq);
+        return MPI_SUCCESS;
+    }
     if (rc != PTL_OK) {
-        PtlMDUnlink(rreq->ch.md);
         set_error(rreq, "PtlGetRegion", rc);
         return finish(rreq);
     }
+    MPIDI_PTL.gets++;
     return MPI_SUCCESS;
 }
 
 /* REPLY_END */
 int MPIDI_PTL_Get_done(const ptl_event_t * ev)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Request *rreq = ev->md.user_ptr;
+    MPIR_Request *rreq = (MPIR_Request *) (uintptr_t) ev->match_bits;
     MPI_Aint unpacked;
 
-    PtlMDUnlink(rreq->ch.md);
+    MPIDI_PTL.gets--;
     if (ev->ni_fail_type != PTL_NI_OK || ev->mlength == 0) {
         MPIR_ERR_SET1(rreq->status.MPI_ERROR, MPI_ERR_OTHER, "**intern", "**intern %s",
                       ev->ni_fail_type == PTL_NI_DIED_NP ? "the sender died while its message was being fetched" :
@@ -192,17 +222,22 @@ int MPIDI_PTL_Get_done(const ptl_event_t * ev)
                 MPIR_STATUS_SET_COUNT(rreq->status, rreq->dev.msg_offset);
                 rreq->ch.left = 0;
             }
+        } else {
+            rreq->dev.msg_offset += ev->mlength;
         }
     }
-    mpi_errno = start_get(rreq);
-    MPIR_ERR_CHECK(mpi_errno);
+    return start_get(rreq);
+}
 
-    while (gets < MPIDI_PTL_MAX_GETS && (rreq = wait_head) != NULL) {
-        wait_head = rreq->next;
-        if (wait_head == NULL)
-            wait_tail = NULL;
-        gets++;
-        mpi_errno = start_get(rreq);
+int MPIDI_PTL_Take_replies(int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_event_t ev;
+
+    while (MPIDI_PTL.gets > 0 && (rc = PtlEQGet(MPIDI_PTL.eq_get, &ev)) != PTL_EQ_EMPTY) {
+        MPIDI_PTL_CHECK(rc, "PtlEQGet");
+        *made_progress = TRUE;
+        mpi_errno = MPIDI_PTL_Get_done(&ev);
         MPIR_ERR_CHECK(mpi_errno);
     }
 

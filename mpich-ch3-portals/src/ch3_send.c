@@ -9,36 +9,7 @@
  */
 #include "mpidi_ch3_impl.h"
 
-/* Packet and data side by side. Used within one call under the global lock; the put has copied it on return. */
-static char stage[PTL_INLINE_MAX_NP] __attribute__ ((aligned(64)));
-
-/* Short pieces word by word: the compiler's string instructions take longer to start than such a copy lasts. */
-static inline void copy(char *to, const char *from, size_t n)
-{
-    if (n > 128) {
-        memcpy(to, from, n);
-        return;
-    }
-    for (; n >= 8; to += 8, from += 8, n -= 8) {
-        uint64_t w;
-
-        memcpy(&w, from, 8);
-        memcpy(to, &w, 8);
-        __asm__ __volatile__("":::"memory");    /* keeps this a loop */
-    }
-    while (n-- > 0) {
-        *to++ = *from++;
-        __asm__ __volatile__("":::"memory");
-    }
-}
-
-static inline int put(MPIDI_VC_t * vc, const void *buf, size_t len, ptl_hdr_data_t hdr_data)
-{
-    ptl_process_id_t id = { vc->ch.nid, vc->ch.pid };
-
-    return PtlPutRegion(MPIDI_PTL.md, (ptl_size_t) (uintptr_t) buf, len, PTL_NO_ACK_REQ, id,
-                        MPIDI_PTL_PT_PKT, 0, 0, 0, hdr_data);
-}
+char MPIDI_PTL_stage[PTL_INLINE_MAX_NP] __attribute__ ((aligned(64)));
 
 /* Put as much of *iov as the peer takes; returns PTL_OK (all sent) or the code of the put that was refused. The rest
  * is left in *iov and *n_iov. @first: the packet is in front and nothing was sent before. */
@@ -48,17 +19,17 @@ static int put_iov(MPIDI_VC_t * vc, struct iovec **iov, int *n_iov, int *first)
         size_t len = 0, take;
         int n = 0, rc;
 
-        if (!*first && (*iov)->iov_len >= sizeof(stage)) {
-            len = sizeof(stage);
-            rc = put(vc, (*iov)->iov_base, len, MPIDI_PTL_MORE);
+        if (!*first && (*iov)->iov_len >= sizeof(MPIDI_PTL_stage)) {
+            len = sizeof(MPIDI_PTL_stage);
+            rc = MPIDI_PTL_Put(vc, (*iov)->iov_base, len, MPIDI_PTL_MORE);
         } else {
-            while (n < *n_iov && len < sizeof(stage)) {
-                take = MPL_MIN((*iov)[n].iov_len, sizeof(stage) - len);
-                copy(stage + len, (*iov)[n].iov_base, take);
+            while (n < *n_iov && len < sizeof(MPIDI_PTL_stage)) {
+                take = MPL_MIN((*iov)[n].iov_len, sizeof(MPIDI_PTL_stage) - len);
+                MPIDI_PTL_Copy(MPIDI_PTL_stage + len, (*iov)[n].iov_base, take);
                 len += take;
                 n++;
             }
-            rc = put(vc, stage, len, *first ? 0 : MPIDI_PTL_MORE);
+            rc = MPIDI_PTL_Put(vc, MPIDI_PTL_stage, len, *first ? 0 : MPIDI_PTL_MORE);
         }
         if (rc != PTL_OK)
             return rc;
@@ -137,7 +108,7 @@ int MPIDI_CH3_iStartMsg(MPIDI_VC_t * vc, void *hdr, intptr_t hdr_sz, MPIR_Reques
 
     *sreq_ptr = NULL;
     if (likely(vc->ch.sendq_head == NULL))
-        rc = put(vc, hdr, hdr_sz, 0);
+        rc = MPIDI_PTL_Put(vc, hdr, hdr_sz, 0);
     if (unlikely(rc == PTL_NO_SPACE)) {
         *sreq_ptr = create_request(&iov, 1, TRUE);
         MPIR_ERR_CHKANDJUMP(!*sreq_ptr, mpi_errno, MPI_ERR_OTHER, "**nomem");

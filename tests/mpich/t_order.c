@@ -74,10 +74,13 @@ static void t_unexpected_in_any_order(void)
 	m_waitall(64, req);
 }
 
-/* Everybody sends to everybody at once, many at a time: inboxes fill, and fill both ways. */
-static void t_full_inboxes_lose_nothing(void)
+/*
+ * Everybody sends to everybody at once, many at a time: inboxes fill, and fill both ways; long messages: more gets than
+ * a peer keeps records of.
+ */
+static void t_full_inboxes_lose_nothing(int N)
 {
-	enum { ROUNDS = 40, N = 4000 };
+	enum { ROUNDS = 40 };
 	int i, r, k = 0;
 	unsigned char *out = malloc((size_t)m_size * N), *in = malloc((size_t)ROUNDS * m_size * N);
 	MPI_Request *req = malloc(2 * ROUNDS * m_size * sizeof(*req));
@@ -111,6 +114,8 @@ int main(int argc, char **argv)
 	t_any_source_keeps_each_senders_order(0);
 	t_any_source_keeps_each_senders_order(1);
 	t_unexpected_in_any_order();
-	t_full_inboxes_lose_nothing();
+	t_full_inboxes_lose_nothing(4000);
+	t_full_inboxes_lose_nothing(30000);
+	t_full_inboxes_lose_nothing(100000);
 	return m_finish();
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Short messages, straight: sends that need no more than one put, and the receipt of a message that came in one.
+ *
+ * CH3 would lead both through five functions each, with a packet on the stack that is copied twice and a request whose
+ * every field is set. Here the packet is written once, in words of 8 bytes (what is stored in smaller pieces and then
+ * read in words waits for the store), and a send that has been put gets a request that is complete from its birth. It
+ * keeps what cancelling needs: the packet carries its handle. Whatever is not contiguous, not short, or refused by a
+ * full inbox goes CH3's way.
+ */
+#include "mpidi_ch3_impl.h"
+
+#define HEADER sizeof(MPIDI_CH3_Pkt_eager_send_t)
+
+/* The words of the packet are written as such. */
+_Static_assert(offsetof(MPIDI_CH3_Pkt_eager_send_t, match) == 8 && sizeof(MPIDI_Message_match) == 8 &&
+               offsetof(MPIDI_CH3_Pkt_eager_send_t, sender_req_id) == 16 &&
+               offsetof(MPIDI_CH3_Pkt_eager_send_t, data_sz) == 24 && HEADER == 32 &&
+               offsetof(MPIDI_Message_match_parts_t, rank) == 4 &&
+               offsetof(MPIDI_Message_match_parts_t, context_id) == 6, "an eager packet is four words");
+
+static inline uint64_t match_word(int rank, int tag, int context_id)
+{
+    return (uint32_t) tag | (uint64_t) (uint16_t) rank << 32 | (uint64_t) (uint16_t) context_id << 48;
+}
+
+/* Length of a message of builtin type that may travel in one put, or -1. */
+static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
+{
+    int threshold = -1;
+    intptr_t n;
+
+    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || vc->ch.sendq_head != NULL))
+        return -1;
+    n = count * MPIR_Datatype_get_basic_size(datatype);
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
+    return n + HEADER <= threshold && n + HEADER <= PTL_INLINE_MAX_NP ? n : -1;
+}
+
+static inline int put_eager(MPIDI_VC_t * vc, const void *buf, intptr_t n, uint64_t match, MPI_Request id)
+{
+    uint64_t *w = (uint64_t *) MPIDI_PTL_stage;
+
+    w[0] = MPIDI_CH3_PKT_EAGER_SEND;
+    w[1] = match;
+    w[2] = (uint32_t) id;
+    w[3] = n;
+    MPIDI_PTL_Copy(MPIDI_PTL_stage + HEADER, buf, n);
+    return MPIDI_PTL_Put(vc, MPIDI_PTL_stage, HEADER + n, 0);
+}
+
+/* What MPID_Isend does when the channel does not do it. */
+static int isend_long(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                      MPIR_Comm * comm, int context_offset, MPIR_Request * sreq, MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS, dt_contig, threshold = -1;
+    intptr_t data_sz;
+    MPI_Aint dt_true_lb;
+    MPIR_Datatype *dt_ptr;
+
+    MPIR_Object_set_ref(sreq, 2);
+    sreq->dev.user_buf = (void *) buf;
+    sreq->dev.user_count = count;
+    sreq->dev.datatype = datatype;
+    sreq->dev.iov_count = 0;
+    MPIDI_Datatype_get_info(count, datatype, dt_contig, data_sz, dt_ptr, dt_true_lb);
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
+    if (data_sz == 0 || data_sz + (intptr_t) HEADER <= threshold) {
+        if (dt_contig || data_sz == 0)
+            mpi_errno = MPIDI_CH3_EagerContigIsend(&sreq, MPIDI_CH3_PKT_EAGER_SEND,
+                                                   MPIR_get_contig_ptr(buf, dt_true_lb), data_sz, rank, tag, comm,
+                                                   context_offset);
+        else
+            mpi_errno = MPIDI_CH3_EagerNoncontigSend(&sreq, MPIDI_CH3_PKT_EAGER_SEND, buf, count, datatype, rank, tag,
+                                                     comm, context_offset);
+    } else {
+        MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
+        mpi_errno = vc->rndvSend_fn(&sreq, buf, count, datatype, dt_contig, data_sz, dt_true_lb, rank, tag, comm,
+                                    context_offset);
+    }
+    if (sreq != NULL && dt_ptr != NULL && !(dt_contig && data_sz + (intptr_t) HEADER <= threshold)) {
+        sreq->dev.datatype_ptr = dt_ptr;
+        MPIR_Datatype_ptr_add_ref(dt_ptr);
+    }
+    *request = sreq;
+    return mpi_errno;
+}
+
+/* With what CH3 may need later: to cancel, to free. */
+static inline MPIR_Request *create(MPIR_Comm * comm, uint64_t match)
+{
+    MPIR_Request *sreq = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
+
+    sreq->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    sreq->dev.partner_request = NULL;
+    sreq->dev.match.whole = match;
+    MPIDI_Request_set_type(sreq, MPIDI_REQUEST_TYPE_SEND);
+    return sreq;
+}
+
+static int ptl_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                     MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    uint64_t match = match_word(comm->rank, tag, comm->context_id + context_offset);
+    intptr_t n = short_size(vc, comm, count, datatype);
+    MPIR_Request *sreq = create(comm, match_word(rank, tag, comm->context_id + context_offset));
+
+    if (likely(n >= 0) && likely(put_eager(vc, buf, n, match, sreq->handle) == PTL_OK)) {
+        MPIR_cc_set(&sreq->cc, 0);
+        *request = sreq;
+        return MPI_SUCCESS;
+    }
+    return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset, sreq, request);
+}
+
+/* Blocking: a message that has been put needs no request at all. */
+static int ptl_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    intptr_t n = short_size(vc, comm, count, datatype);
+
+    if (likely(n >= 0) &&
+        likely(put_eager(vc, buf, n, match_word(comm->rank, tag, comm->context_id + context_offset),
+                         MPI_REQUEST_NULL) == PTL_OK)) {
+        *request = NULL;
+        return MPI_SUCCESS;
+    }
+    return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset,
+                      create(comm, match_word(rank, tag, comm->context_id + context_offset)), request);
+}
+
+MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops = {
+    .send = ptl_send,
+    .isend = ptl_isend,
+};
+
+/* MPID_Request_complete, for a request about which nobody else wants to know. */
+static inline int complete(MPIR_Request * rreq)
+{
+    if (unlikely(rreq->cc_ptr != &rreq->cc || MPIR_cc_get(rreq->cc) != 1 || rreq->completion_notification != NULL ||
+                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) < 2))
+        return MPID_Request_complete(rreq);
+    MPIR_cc_set(&rreq->cc, 0);
+    MPIR_Object_set_ref(rreq, MPIR_Object_get_ref(rreq) - 1);
+    MPIDI_CH3_Progress_signal_completion();
+    return MPI_SUCCESS;
+}
+
+/*
+ * What MPIDI_CH3_PktHandler_EagerSend does, for a message of which all bytes have come with their packet. Set *rreqp:
+ * it has to be taken in pieces (truncated, or into many parts of memory), as from that handler.
+ */
+int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS, found, is_complete = TRUE;
+    MPIDI_Message_match match = {.whole = MPIDI_PTL_Word(buf, 1) };
+    MPI_Request id = (MPI_Request) MPIDI_PTL_Word(buf, 2);
+    intptr_t n = MPIDI_PTL_Word(buf, 3);
+    char *data = buf + HEADER;
+    MPIR_Request *rreq;
+
+    *rreqp = NULL;
+    rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&match, &found);
+    MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
+                         MPIDI_CH3U_Recvq_count_unexp());
+    if (unlikely(!found && MPIR_cc_get(rreq->cc) == 0))
+        goto fn_exit;           /* the communicator was revoked */
+
+    rreq->status.MPI_SOURCE = match.parts.rank;
+    rreq->status.MPI_TAG = match.parts.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, n);
+    rreq->dev.sender_req_id = id;
+    rreq->dev.recv_data_sz = n;
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+    if (likely(found && HANDLE_IS_BUILTIN(rreq->dev.datatype) &&
+               n <= rreq->dev.user_count * (intptr_t) MPIR_Datatype_get_basic_size(rreq->dev.datatype))) {
+        MPIDI_PTL_Copy(rreq->dev.user_buf, data, n);
+    } else if (n > 0) {
+        if (found)
+            mpi_errno = MPIDI_CH3U_Receive_data_found(rreq, data, &n, &is_complete);
+        else
+            mpi_errno = MPIDI_CH3U_Receive_data_unexpected(rreq, data, &n, &is_complete);
+        MPIR_ERR_CHKANDJUMP1(mpi_errno, mpi_errno, MPI_ERR_OTHER, "**ch3|postrecv", "**ch3|postrecv %s",
+                             "MPIDI_CH3_PKT_EAGER_SEND");
+    }
+    if (likely(is_complete))
+        mpi_errno = complete(rreq);
+    else
+        *rreqp = rreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
