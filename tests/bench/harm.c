@@ -306,8 +306,10 @@ int main(int argc, char **argv)
 		if (only == i)
 			break;
 	}
-	if (ranks < 1 || ranks > 64 || rounds < 1 || rounds > 99 || mb < 16)
+	if (ranks < 1 || ranks > 64 || rounds < 1 || rounds > 99 || mb < 16) {
+		fprintf(stderr, "harm: --ranks is 1 to 64, --rounds 1 to 99, --mb at least 16\n");
 		return 2;
+	}
 	for (int b = 0; b < BENCHES; b++) {
 		double v[2][99], r[2][99], ratio[99], rss_ratio[99];
 		int ok = 1;

@@ -70,20 +70,28 @@ bench_run()
 # JSON record a line.
 run_harm()
 {
-	local json= a=() f
+	local json= a=() f line
 
 	for f in "$@"; do [ "$f" = --json ] && json=1 || a+=("$f"); done
 	for f in 1 2; do
 		"$BUILD/make/tests/bench/harm" --with "$BUILD/prefix/lib/libsmartmap-malloc.so" --ranks $f "${a[@]+"${a[@]}"}" || return
 	done | if [ -n "$json" ]; then
-		awk 'BEGIN { print "{\"bench\":\"harm\",\"records\":[" }
-			{ printf "%s%s", n++ ? ",\n" : "", $0; fflush() }
-			END { print "\n]}" }'
+		# each record at once (awk may wait for more): a hang shows where
+		echo '{"bench":"harm","records":['
+		for ((f = 0; ; f++)); do
+			IFS= read -r line || break
+			[ $f -eq 0 ] || echo ,
+			printf '%s' "$line"
+		done
+		printf '\n]}\n'
 	else
-		awk -F'[:,]' 'BEGIN { printf "# harm\n%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n", "# figure", "ranks", "unit", "plain", "with",
-				"ratio", "plain kB", "with kB", "ratio" }
-			{ gsub(/["}]/, ""); $0 = $0
-			  printf "%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n", $2, $4, $8, $10, $12, $14, $16, $18, $20; fflush() }'
+		IFS= read -r line || return 0
+		printf '%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n' '# harm' ranks unit plain with ratio 'plain kB' 'with kB' ratio
+		while :; do
+			printf '%s\n' "$line" | awk -F'[:,]' '{ gsub(/["}]/, ""); $0 = $0
+				printf "%-24s %5s %-9s %12s %12s %6s %12s %12s %6s\n", $2, $4, $8, $10, $12, $14, $16, $18, $20 }'
+			IFS= read -r line || break
+		done
 	fi
 }
 

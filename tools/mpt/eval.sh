@@ -29,6 +29,10 @@ one()
 	[ "$name" = mpi_coll ] && f=$f-$n
 	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
 	case $name in smartmap_pingpong|portals_pingpong|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	case $BENCH_CPUS:$name in
+	*,*:*) ;;
+	*:*_p2p|*:*_pingpong) why="it needs two cores, this process may use one" ;;
+	esac
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
 		return 0
@@ -194,6 +198,7 @@ cmd_eval()
 			one $r "$lib" 2 mpi_p2p 120 "${qa[@]+"${qa[@]}"}"
 		done
 		for lib in "${LIBS[@]}"; do
+			case $BENCH_CPUS in *,*) ;; *) break ;; esac	# as oversubscribed as those of 4 ranks below
 			eval_progress "round $r of $rounds" "collectives: ${LABEL[$lib]}"
 			one $r "$lib" 2 mpi_coll 120 "${qa[@]+"${qa[@]}"}" --ms "$([ -n "$quick" ] && echo 6 || echo 30)"
 		done
