@@ -73,6 +73,8 @@ struct nal_ops {
 	int (*put)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
 	/* @r has md, off and mlength (bytes wanted). */
 	int (*get)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
+	/* As put and get; @r has md and off. Under p3l_swap_lock() of the target. */
+	int (*getput)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r);
 
 	/* May the bytes be touched by peers directly? P3L_MD_DIRECT or 0; asked when an MD is made. */
 	uint32_t (*direct)(const void *start, uint64_t len);

@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 lib_LTLIBRARIES += portals/libportals.la
 pkgconfig_DATA += portals/portals.pc portals/portals3.pc
-include_HEADERS += portals/include/portals3.h
+# Headers. The reference implementation's: portals3.h, p3*; the XT's: portals/, cnos_mpi_os.h and its other places.
+include_HEADERS += portals/include/portals3.h portals/include/p3nal_utcp.h portals/include/p3nal_ibng.h \
+	portals/include/p30.h portals/include/cnos_mpi_os.h portals/include/pctmbox.h portals/include/pmi.h
 p3apidir = $(includedir)/p3api
-p3api_HEADERS = portals/include/p3api/types.h portals/include/p3api/api.h portals/include/p3api/misc.h
+p3api_HEADERS = portals/include/p3api/types.h portals/include/p3api/api.h portals/include/p3api/misc.h \
+	portals/include/p3api/debug.h portals/include/p3api/reference.h
 p3rtdir = $(includedir)/p3rt
 p3rt_HEADERS = portals/include/p3rt/p3rt.h
+p3dir = $(includedir)/p3
+p3_HEADERS = portals/include/p3/errno.h portals/include/p3/nal_types.h
+catamountdir = $(includedir)/catamount
+catamount_HEADERS = portals/include/catamount/cnos_mpi_os.h
+xtdir = $(includedir)/portals
+xt_HEADERS = portals/include/portals/portals3.h portals/include/portals/xt.h portals/include/portals/nal.h \
+	portals/include/portals/p30.h portals/include/portals/defines.h portals/include/portals/reserved_ptls.h \
+	portals/include/portals/p3nal_utcp.h portals/include/portals/p3nal_ibng.h
+xtapidir = $(includedir)/portals/p3api
+xtapi_HEADERS = portals/include/portals/p3api/types.h portals/include/portals/p3api/api.h \
+	portals/include/portals/p3api/misc.h portals/include/portals/p3api/debug.h
+xtrtdir = $(includedir)/portals/p3rt
+xtrt_HEADERS = portals/include/portals/p3rt/p3rt.h
+xtp3dir = $(includedir)/portals/p3
+xtp3_HEADERS = portals/include/portals/p3/errno.h portals/include/portals/p3/nal_types.h
 include $(top_srcdir)/portals/rt/local.mk
 include $(top_srcdir)/portals/man/local.mk
 include $(top_srcdir)/portals/doc/local.mk
@@ -13,9 +31,10 @@ include $(top_srcdir)/portals/doc/local.mk
 # The core: freestanding, the same source in the kernel module.
 portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c portals/lib/lock.c portals/lib/me.c \
 	portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c portals/lib/lane.c portals/lib/hot.c \
-	portals/lib/reap.c
+	portals/lib/reap.c portals/lib/swap.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
-	portals/api/move.c portals/api/misc.c portals/api/dump.c
+	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
+	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c
 nal_sources = nal/nal.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
 portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)
@@ -23,3 +42,22 @@ portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(
 	-I$(top_srcdir)/portals/api
 portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la
 portals_libportals_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+
+# PMI-1 for programs of the XT: a library of its own, so that its names are only in programs that ask for it.
+lib_LTLIBRARIES += portals/pmi/libpmi.la
+portals_pmi_libpmi_la_SOURCES = portals/pmi/pmi.c
+portals_pmi_libpmi_la_LIBADD = portals/libportals.la
+portals_pmi_libpmi_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+
+# The names under which programs look for the library: linker scripts, so that a program needs libportals and no other.
+p3_alias = libportals3.so libp3api.so libp3lib.so libp3utcp.so libp3ibng.so libp3rt.so
+install-alias:
+	$(MKDIR_P) $(DESTDIR)$(libdir)
+	for f in $(p3_alias); do \
+		printf '/* GNU ld script: the Portals library by an older name */\nINPUT ( -lportals )\n' > $(DESTDIR)$(libdir)/$$f || exit; \
+	done
+uninstall-alias:
+	cd $(DESTDIR)$(libdir) && rm -f $(p3_alias)
+install-exec-hook: install-alias
+uninstall-hook: uninstall-alias
+.PHONY: install-alias uninstall-alias

@@ -297,9 +297,9 @@ static bool hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct
 	h->op = op;
 	h->slot = slot;
 	h->get = reply != NULL;
-	if (reply) {
+	if (reply)
 		h->reply = *reply;
-	} else {
+	if (own) {
 		b = (struct region){ (uintptr_t)h->bounce, 0, 0, 0 };
 		move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
 	}
@@ -350,6 +350,86 @@ static __attribute__((noinline)) void collect_hands(struct nal_ni *ni)
 	unlock_word(ni, &priv_of(ni)->hands_lock);
 }
 
+/* Exchange the bytes of region @t, of process @slot's NI @l, with @buf (@n bytes): 0 or -errno. */
+static int swap_region(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, char *buf, uint64_t n,
+		       bool direct)
+{
+	struct p3l_swap locks;
+	struct p3l_walk w;
+	uint64_t at, len;
+	int rc = 0;
+
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
+		return -EFAULT;
+	p3l_swap_lock(&ni->env, l, t->start + t->off, n, t->iov != 0, &locks);
+	for (; n && !rc; buf += len, n -= len) {
+		void *far;
+		bool held = false;
+
+		if (!p3l_walk_next(&w, &at, &len)) {
+			rc = -EFAULT;
+			break;
+		}
+		far = (void *)(uintptr_t)at;
+		if (slot != ni->l->slot) {
+			if (!direct && !(held = smartmap_enter((int)slot, far, len))) {
+				char new[P3L_MAX_GETPUT];
+
+				if (!priv_of(ni)->cma || len > sizeof(new)) {
+					rc = -EAGAIN;
+					break;
+				}
+				memcpy(new, buf, len);
+				rc = smartmap_read((int)slot, buf, far, len);
+				if (!rc)
+					rc = smartmap_write((int)slot, far, new, len);
+				continue;
+			}
+			far = smartmap_remote((int)slot, far);
+		}
+		if (p3_likely(far != NULL))
+			p3l_swap_bytes(far, buf, len);
+		else
+			rc = -EFAULT;
+		if (held)
+			smartmap_leave((int)slot);
+	}
+	p3l_swap_unlock(l, &locks);
+	return rc;
+}
+
+/* Can we exchange there, or must its owner do it? Asked before a byte has changed. */
+static bool may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct)
+{
+	struct p3l_walk w;
+	uint64_t at, len;
+
+	if (direct || slot == ni->l->slot || priv_of(ni)->cma)
+		return true;
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
+		return true;		/* fails there */
+	while (p3l_walk_next(&w, &at, &len))
+		if (!smartmap_reachable((int)slot, (void *)(uintptr_t)at, len))
+			return false;
+	return true;
+}
+
+/* We are the owner: what we had goes to the bounce buffer @b of process @slot, what stands there to us. */
+static int swap_handed(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct p3l_op *op, const struct region *t,
+		       const struct region *b)
+{
+	char buf[P3L_MAX_GETPUT];
+	struct region own = { (uintptr_t)buf, 0, 0, 0 };
+	int rc;
+
+	if (op->mlength > sizeof(buf))
+		return -EFAULT;
+	rc = move(ni, slot, l, false, b, &own, op->mlength, true);
+	if (!rc)
+		rc = swap_region(ni, ni->l->slot, ni->l, t, buf, op->mlength, true);
+	return rc ? rc : move(ni, slot, l, true, b, &own, op->mlength, true);
+}
+
 /* Copies that others have handed to us, or would like us to take part in. */
 static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 {
@@ -370,7 +450,10 @@ static __attribute__((noinline)) void serve_handed(struct nal_ni *ni)
 			t = (struct region){ op->start, op->iov, op->iov_n, op->moff };
 			b = (struct region){ op->peer_addr, 0, 0, 0 };
 			/* seen from here the bounce buffer is the far side, our MD the own one */
-			rc = p ? move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true) : -ESRCH;
+			if (p && op->type == P3L_GETPUT)
+				rc = swap_handed(ni, s, p->l, op, &t, &b);
+			else
+				rc = p ? move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true) : -ESRCH;
 			o = *op;		/* the record is its initiator's again once it has ended */
 			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
 				p3l_ack(&ni->env, p->l, (struct p3l_ref){ o.src_md, o.src_md_gen }, ni->l->slot, o.pt,
@@ -885,6 +968,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	struct p3l_ni *l;
 	struct p3l_op *op;
 	uint32_t pt;
+	bool xt;
 	int rc;
 
 	rc = p3l_md_lock(&ni->env, ni->l, r->md, &pt);
@@ -897,15 +981,21 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		rc = PTL_MD_INVALID;
 	else if (r->off > md->length || r->mlength > md->length - r->off)
 		rc = PTL_MD_ILLEGAL;
+	xt = md->flags & P3L_MD_XT;
 	p3l_unlock(ni->l, pt);
-	if (p3_unlikely(rc != PTL_OK) || p3_unlikely(!p || !p3_load(&p->l->up)))
+	if (p3_unlikely(rc != PTL_OK) || p3_unlikely(!p || !p3_load(&p->l->up))) {
+		if (rc == PTL_OK && xt)
+			p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_FAIL);
 		return rc;			/* nobody there: no reply ever comes */
+	}
 	l = p->l;
 	h->rlength = r->rlength = r->mlength;
 	r->target_slot = slot;
 	lock_word(ni, &p->lock);
 	flush_lane(ni, slot, p);
 	op = p3l_op_get(&ni->env, l);
+	if (p3_unlikely(xt) && op)
+		p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_OK);
 	if (p3_unlikely(!op)) {
 		rc = PTL_NO_SPACE;
 	} else if (h->pt < P3L_MAX_PT && p3l_pt_polled(l, h->pt)) {
@@ -930,6 +1020,80 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 			p3l_target_end(&ni->env, l, op, PTL_NI_OK);
 		}
 		wake(ni, l);
+	}
+out:
+	unlock_word(ni, &p->lock);
+	return rc;
+}
+
+/* Old bytes, or what is left of them, into the get MD. */
+static void swap_reply(struct nal_ni *ni, struct p3l_reply *r, const char *buf, uint32_t fail)
+{
+	struct region b = { (uintptr_t)buf, 0, 0, 0 }, o;
+
+	o = (struct region){ r->start, r->iov, r->iov_n, r->off };
+	if (!fail)
+		fail = fail_of(move(ni, ni->l->slot, ni->l, false, &b, &o, r->mlength, true));
+	p3l_reply_end(&ni->env, ni->l, r, fail);
+}
+
+static void swap_at_target(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_op *op, struct p3l_send *s,
+			   struct p3l_reply *r)
+{
+	struct region t = { op->start, op->iov, op->iov_n, op->moff };
+	struct region o = { s->start, s->iov, s->iov_n, s->loff };
+	bool direct = op->mdflags & P3L_MD_DIRECT;
+	char buf[P3L_MAX_GETPUT];
+	struct region b = { (uintptr_t)buf, 0, 0, 0 };
+	uint32_t fail;
+
+	r->mlength = op->mlength;
+	if (p3_unlikely(!may_swap(ni, slot, p->l, &t, op->mlength, direct)) && hand_over(ni, slot, p->l, op, &o, r)) {
+		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);	/* the bytes are in the bounce buffer */
+		return;
+	}
+	move(ni, ni->l->slot, ni->l, true, &b, &o, op->mlength, true);
+	fail = fail_of(swap_region(ni, slot, p->l, &t, buf, op->mlength, direct));
+	p3l_send_end(&ni->env, ni->l, s, fail);
+	if (p3l_reply_begin(&ni->env, ni->l, r)) {
+		p3l_target_end(&ni->env, p->l, op, fail);
+		swap_reply(ni, r, buf, fail);
+	} else {
+		p3l_target_end(&ni->env, p->l, op, fail);
+	}
+	wake(ni, p->l);
+}
+
+static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
+{
+	struct nal_peer *p = peer_of(ni, slot);
+	struct p3l_op *op;
+	int rc;
+
+	if (p3_unlikely(!p || !p3_load(&p->l->up)))
+		return put_nowhere(ni, s);
+	lock_word(ni, &p->lock);
+	flush_lane(ni, slot, p);
+	op = p3l_op_get(&ni->env, p->l);
+	if (p3_unlikely(!op)) {
+		rc = PTL_NO_SPACE;
+		goto out;
+	}
+	rc = p3l_send_begin(&ni->env, ni->l, s);
+	if (p3_unlikely(rc != PTL_OK)) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		goto out;
+	}
+	h->rlength = r->rlength = s->len;
+	r->target_slot = slot;
+	if (h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt)) {	/* it takes puts only */
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_count, 1);
+		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
+	} else if (p3l_target_begin(&ni->env, p->l, h, op, false) == P3L_MATCHED) {
+		swap_at_target(ni, slot, p, op, s, r);
+	} else {
+		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
 	}
 out:
 	unlock_word(ni, &p->lock);
@@ -1147,6 +1311,7 @@ const struct nal_ops nal_smartmap = {
 	.dist = nal_dist,
 	.put = nal_put,
 	.get = nal_get,
+	.getput = nal_getput,
 	.direct = nal_direct,
 	.progress = nal_progress,
 	.attend = nal_attend,

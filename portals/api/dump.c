@@ -19,29 +19,42 @@ static const char *const op_state[] = {
 };
 _Static_assert(sizeof(op_state) / sizeof(*op_state) == P3L_OP_MAX, "a name for each state");
 
-static void dump_list(int fd, const struct p3l_ni *l, uint32_t pt)
+void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t i)
+{
+	const struct p3l_me *me = p3l_me(l, i);
+
+	dprintf(fd, "    me %u: bits %#llx ignore %#llx from %u:%u", i, (unsigned long long)me->match_bits,
+		(unsigned long long)me->ignore_bits, me->match_nid, me->match_pid);
+	if (me->md && me->md <= l->max_md) {
+		const struct p3l_md *md = p3l_md(l, me->md - 1);
+
+		dprintf(fd, "; md %u: %llu of %llu bytes used, threshold %d, options %#x, pending %u%s", me->md - 1,
+			(unsigned long long)md->offset, (unsigned long long)md->length, md->threshold, md->options,
+			md->pending, md->flags & P3L_MD_SPENT ? ", spent" : "");
+	}
+	dprintf(fd, "\n");
+}
+
+void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt)
 {
 	uint32_t i = l->pt[pt].head, n = 0;
 
 	dprintf(fd, "  portal %u: %u entries%s%s\n", pt, l->pt[pt].len, p3l_pt_polled(l, pt) ? ", polled" : "",
 		l->pt[pt].lock ? ", locked" : "");
 	for (; i && i <= l->max_me && n < 64; n++) {
-		const struct p3l_me *me = p3l_me(l, i - 1);
-
-		dprintf(fd, "    me %u: bits %#llx ignore %#llx from %u:%u", i - 1, (unsigned long long)me->match_bits,
-			(unsigned long long)me->ignore_bits, me->match_nid, me->match_pid);
-		if (me->md && me->md <= l->max_md) {
-			const struct p3l_md *md = p3l_md(l, me->md - 1);
-
-			dprintf(fd, "; md %u: %llu of %llu bytes used, threshold %d, options %#x, pending %u%s", me->md - 1,
-				(unsigned long long)md->offset, (unsigned long long)md->length, md->threshold, md->options,
-				md->pending, md->flags & P3L_MD_SPENT ? ", spent" : "");
-		}
-		dprintf(fd, "\n");
-		i = me->next;
+		p3a_dump_me(fd, l, i - 1);
+		i = p3l_me(l, i - 1)->next;
 	}
 	if (i)
 		dprintf(fd, "    ...\n");
+}
+
+void p3a_dump_eqs(int fd, const struct p3l_ni *l)
+{
+	for (uint32_t i = 0; i < l->max_eq; i++)
+		if (l->eq[i].flags & P3L_EQ_USED)
+			dprintf(fd, "  eq %u: %u slots, %u read, %u reserved, next is %s\n", i, 1u << l->eq[i].log2, l->eq[i].head,
+				l->eq[i].tail, p3l_eq_ready(l, i) ? "there" : "not there");
 }
 
 static void dump_ni(int fd, const struct nal_ni *ni)
@@ -52,11 +65,8 @@ static void dump_ni(int fd, const struct nal_ni *ni)
 		l->sleeping ? ", asleep" : "");
 	for (uint32_t pt = 0; pt <= l->max_pt; pt++)
 		if (l->pt[pt].head || l->pt[pt].lock)
-			dump_list(fd, l, pt);
-	for (uint32_t i = 0; i < l->max_eq; i++)
-		if (l->eq[i].flags & P3L_EQ_USED)
-			dprintf(fd, "  eq %u: %u slots, %u read, %u reserved, next is %s\n", i, 1u << l->eq[i].log2, l->eq[i].head,
-				l->eq[i].tail, p3l_eq_ready(l, i) ? "there" : "not there");
+			p3a_dump_list(fd, l, pt);
+	p3a_dump_eqs(fd, l);
 	for (uint32_t s = 0; s < l->n_slots; s++) {
 		struct p3l_lane_hdr *lane = p3l_lane(l, s);
 

@@ -71,6 +71,7 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event
 	ev->hdr_data = s->hdr_data;
 	ev->link = s->link;
 	ev->ni_fail_type = s->kind_fail >> 4;
+	ev->unlinked = (s->kind_fail & 15) == PTL_EVENT_UNLINK;
 	ev->sequence = s->word >> 1;
 }
 

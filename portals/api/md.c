@@ -6,10 +6,11 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 	       offsetof(struct p3l_iov, len) == offsetof(ptl_md_iovec_t, iov_len),
 	       "the core copies the caller's vector as it stands");
 
-#define MD_OPTIONS	(2 * PTL_MD_EVENT_END_DISABLE - 1)	/* all that there are */
+#define MD_OPTIONS	(2 * PTL_MD_EVENT_END_DISABLE - 1 | PTL_MD_UNLINK_EVENT_NP | PTL_MD_UNLINK_EVENT_MANUAL_NP | \
+			 PTL_MD_XT_NP)		/* all that there are */
 
 /* Fill the core's arguments from the user's. PTL_OK or a code. */
-static int prepare(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
+int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
 {
 	if (md->options & ~MD_OPTIONS)
 		return PTL_MD_ILLEGAL;		/* a promise that nobody would keep */
@@ -43,7 +44,7 @@ P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_ha
 	ni = p3a_ni_of(me, P3A_ME);
 	if (!ni)
 		return PTL_ME_INVALID;
-	rc = prepare(ni, &md, &a);
+	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_md_attach(&ni->env, ni->l, p3a_ref(me), &a, op, &r);
 	if (rc == PTL_OK && out)
@@ -59,7 +60,7 @@ P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_han
 	int rc = p3a_enter(out, nih, &ni);
 
 	if (rc == PTL_OK)
-		rc = prepare(ni, &md, &a);
+		rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_md_bind(&ni->env, ni->l, &a, op, &r);
 	if (rc == PTL_OK)
@@ -103,7 +104,7 @@ P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, p
 	if (test == -2)
 		return PTL_EQ_INVALID;
 	if (new_md) {
-		rc = prepare(ni, new_md, &a);
+		rc = p3a_md_args(ni, new_md, &a);
 		if (rc != PTL_OK)
 			return rc;
 	}
@@ -135,7 +136,7 @@ P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_i
 	test = test_queue(ni, eq);
 	if (test == -2)
 		return PTL_EQ_INVALID;
-	rc = prepare(ni, &md, &a);
+	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_memd_post(&ni->env, ni->l, p3a_ref(base), id, bits, ignore, unlink, pos, &a, op, test, &me,
 				   &mdr);

@@ -9,8 +9,14 @@ P3A_API const char *ptl_err_str[] = {
 	E(PTL_MD_NO_UPDATE), E(PTL_ME_INVALID), E(PTL_ME_IN_USE), E(PTL_ME_LIST_TOO_LONG), E(PTL_NI_INVALID),
 	E(PTL_NO_INIT), E(PTL_NO_SPACE), E(PTL_PID_INVALID), E(PTL_PROCESS_INVALID), E(PTL_PT_FULL),
 	E(PTL_PT_INDEX_INVALID), E(PTL_SEGV), E(PTL_SR_INDEX_INVALID), E(PTL_UNKNOWN_ERROR),
+#define U(x) [x] = "PTL_UNKNOWN_ERROR"
+	U(25), U(26), U(27), U(28), U(29), U(30), U(31),
+#undef U
+	E(PTL_IFACE_DUP), E(PTL_VAL_FAILED), E(PTL_NAL_FAILED), E(PTL_NOT_IMPLEMENTED), E(PTL_NO_ACK), E(PTL_EQ_IN_USE),
+	E(PTL_PID_IN_USE), E(PTL_INV_EQ_SIZE), E(PTL_AGAIN), E(PTL_IOV_INVALID), E(PTL_IOV_TOO_MANY),
+	E(PTL_IOV_TOO_SMALL),
 };
-_Static_assert(sizeof(ptl_err_str) / sizeof(*ptl_err_str) == PTL_MAX_ERRNO, "a name for each code");
+_Static_assert(sizeof(ptl_err_str) / sizeof(*ptl_err_str) == PTL_ERRNO_END_NP, "a name for each code");
 
 P3A_API const char *ptl_event_str[] = {
 	E(PTL_EVENT_GET_START), E(PTL_EVENT_GET_END), E(PTL_EVENT_PUT_START), E(PTL_EVENT_PUT_END),
@@ -22,7 +28,7 @@ _Static_assert(sizeof(ptl_event_str) / sizeof(*ptl_event_str) == PTL_EVENT_UNLIN
 
 P3A_API const char *PtlErrorStr(unsigned e)
 {
-	return ptl_err_str[e < PTL_MAX_ERRNO ? e : PTL_UNKNOWN_ERROR];
+	return ptl_err_str[e < PTL_ERRNO_END_NP ? e : PTL_UNKNOWN_ERROR];
 }
 
 P3A_API const char *PtlEventKindStr(ptl_event_kind_t kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* move.c - calls that start an operation: put, get and their region forms */
+/* move.c - calls that start an operation: put, get, exchange, and their region forms */
 #include "p3a.h"
 
 static void fill_hdr(const struct nal_ni *ni, struct p3l_hdr *h, uint8_t type, ptl_pt_index_t pt, ptl_ac_index_t ac,
@@ -104,4 +104,95 @@ P3A_API int PtlGetRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, pt
 	if (p3_unlikely(len == P3L_WHOLE))
 		len--;
 	return get(md, loff, len, target, pt, ac, bits, roffset);
+}
+
+P3A_API int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+			ptl_match_bits_t bits, ptl_size_t roffset)
+{
+	struct nal_ni *ni;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(md, P3A_MD);
+	if (!ni)
+		return PTL_MD_INVALID;
+	if (target.nid != ni->l->nid)
+		return PTL_PROCESS_INVALID;
+	return get(md, 0, P3L_WHOLE, target, pt, ac, bits, roffset);
+}
+
+/* May a reply of @len bytes go to @off of this MD? PtlGetPut (@len P3L_WHOLE) has no opinion: what is too much is cut. */
+static int check_get_md(struct nal_ni *ni, struct p3l_ref r, uint64_t off, uint64_t len)
+{
+	const struct p3l_md *md;
+	uint32_t pt;
+	int rc = p3l_md_lock(&ni->env, ni->l, r, &pt);
+
+	if (rc != PTL_OK)
+		return rc;
+	md = p3l_md(ni->l, r.idx);
+	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
+		rc = PTL_MD_INVALID;
+	else if (len != P3L_WHOLE && (off > md->length || len > md->length - off))
+		rc = PTL_MD_ILLEGAL;
+	p3l_unlock(ni->l, pt);
+	return rc;
+}
+
+static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint64_t poff, uint64_t len,
+		  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
+		  ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	struct nal_ni *ni;
+	struct p3l_reply r;
+	struct p3l_send s;
+	struct p3l_hdr h;
+	int rc;
+
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(gmd, P3A_MD);
+	if (!ni || pmd >> 29 != P3A_MD)
+		return PTL_MD_INVALID;
+	if (target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY)
+		return PTL_PROCESS_INVALID;
+	r.md = p3a_ref(gmd);
+	s.md = p3a_ref(pmd);
+	rc = check_get_md(ni, r.md, goff, len);
+	if (rc != PTL_OK)
+		return rc;
+	if (p3a_ni_of(pmd, P3A_MD) != ni)
+		return p3a_ni_of(pmd, P3A_MD) ? PTL_MD_ILLEGAL : PTL_MD_INVALID;
+	if (len == P3L_WHOLE) {
+		if (s.md.idx >= ni->l->max_md)
+			return PTL_MD_INVALID;
+		len = p3_load(&p3l_md(ni->l, s.md.idx)->length);	/* of a stale one: refused by the NAL */
+		if (p3l_md(ni->l, s.md.idx)->gen % (P3L_GEN_MASK + 1) != s.md.gen)
+			return PTL_MD_INVALID;
+	}
+	if (len > (uint64_t)ni->limits.max_getput_md)
+		return PTL_MD_ILLEGAL;
+	fill_hdr(ni, &h, P3L_GETPUT, pt, ac, bits, roffset, hdr_data);
+	h.md = r.md.idx;
+	h.md_gen = r.md.gen;
+	s.loff = poff;
+	s.len = len;
+	s.match_bits = r.match_bits = bits;
+	s.hdr_data = hdr_data;
+	s.pt = r.pt = pt;
+	r.off = goff;
+	return ni->nal->getput(ni, (uint32_t)ni->nal->find(ni, target), &h, &s, &r);
+}
+
+P3A_API int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target, ptl_pt_index_t pt,
+		      ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	return getput(get_md, 0, put_md, 0, P3L_WHOLE, target, pt, ac, bits, roffset, hdr_data);
+}
+
+P3A_API int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_md_t put_md, ptl_size_t poff,
+			    ptl_size_t len, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+			    ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	if (len == P3L_WHOLE)
+		len--;
+	return getput(get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset, hdr_data);
 }

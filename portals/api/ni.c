@@ -92,11 +92,6 @@ static void set_limits(const ptl_ni_limits_t *d, ptl_ni_limits_t *l)
 	l->max_getput_md = limit(d->max_getput_md, l->max_getput_md, 8);
 }
 
-static bool iface_ok(ptl_interface_t i)
-{
-	return i == PTL_IFACE_DEFAULT || (i >= 0xf0f0f000U && i <= 0xf0f0f003U) || i == 0xf0f0f050U;
-}
-
 static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)
 {
 	const struct p3_rt_job *job = p3_rt_get(NULL);
@@ -118,7 +113,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->yield = (uint32_t)k->yield;
 	ni->hang_ns = k->hang_dump_s * 1000000000;
 	s.nid = job->nid[job->rank];
-	s.pid = pid == PTL_PID_ANY ? job->pid[job->rank] : pid;
+	s.pid = (pid == PTL_PID_ANY ? job->pid[job->rank] : pid) + p3a_iface_pid_offset(iface);
 	s.uid = job->uid;
 	s.jid = job->jid;
 	s.lane_lines = 256;
@@ -154,7 +149,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 	if (!out)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
-	if (!iface_ok(iface))
+	if (!p3a_iface_ok(iface))
 		return PTL_IFACE_INVALID;
 	if (pid != PTL_PID_ANY && pid > 0x3fffff)	/* the largest Unix pid: clients use their own */
 		return PTL_PID_INVALID;
@@ -162,12 +157,15 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 	ni = p3a_table[0];
 	if (ni) {
 		ni->refs++;
+		if (p3a_iface_xt(iface))
+			rc = PTL_IFACE_DUP;
 	} else {
 		ni = open_ni(iface, pid, desired, &rc);
 		if (!ni)
 			goto out;
 		p3_store_rel(&p3a_table[0], ni);
 		p3a_dump_setup();
+		p3a_debug_open(ni);
 	}
 	if (actual)
 		*actual = ni->limits;
@@ -179,10 +177,12 @@ out:
 
 static void close_ni(struct nal_ni *ni)
 {
-	if (ni == refused)
+	if (ni == refused) {
 		refused = NULL;
-	else
+	} else {
+		p3a_debug_close(ni);
 		p3_store_rel(&p3a_table[ni->index], NULL);
+	}
 	ni->nal->stop(ni);
 	free(ni->handler);
 	free(ni);
@@ -238,6 +238,7 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 	};
 	struct nal_ni *ni;
 	int rc = p3a_enter(status, h, &ni);
+	uint64_t v;
 
 	if (rc != PTL_OK)
 		return rc;
@@ -246,7 +247,10 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 			*status = (ptl_sr_value_t)total(ni->l, reg[i].member);
 			return PTL_OK;
 		}
-	return PTL_SR_INDEX_INVALID;
+	if (!p3a_status(ni->l, index, &v))
+		return PTL_SR_INDEX_INVALID;
+	*status = (ptl_sr_value_t)v;
+	return PTL_OK;
 }
 
 P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *distance)

@@ -22,6 +22,24 @@ enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
 /* dump.c */
 void p3a_dump(int fd);
 void p3a_dump_setup(void);
+void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt);
+void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t me);
+void p3a_dump_eqs(int fd, const struct p3l_ni *l);
+
+/* md.c: the core's arguments from the user's; asks the NAL about the memory. PTL_OK or a code. */
+int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a);
+
+/* debug.c: mask of PtlNIDebug for interfaces opened from now on; what is told of one that opens or closes */
+void p3a_debug_open(struct nal_ni *ni);
+void p3a_debug_close(struct nal_ni *ni);
+
+/* iface.c: interface numbers */
+bool p3a_iface_ok(ptl_interface_t iface);
+bool p3a_iface_xt(ptl_interface_t iface);		/* of a program for the XT */
+uint32_t p3a_iface_pid_offset(ptl_interface_t iface);
+
+/* status.c: registers that are computed when asked for. False: no such register. */
+bool p3a_status(const struct p3l_ni *l, ptl_sr_index_t index, uint64_t *value);
 
 extern struct nal_ni *p3a_table[P3A_MAX_NI];
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */

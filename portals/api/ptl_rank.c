@@ -96,19 +96,6 @@ int PtlGetNodeMap_np(ptl_handle_ni_t ni, unsigned *map, unsigned group_size)
 	return get_map(ni, NODES, map, group_size);
 }
 
-/* The job is read from the environment already; setting what is known already is allowed, changing it is not. */
-int PtlSetRank(ptl_handle_ni_t ni, unsigned rank, unsigned group_size)
-{
-	const struct p3_rt_job *j;
-	int rc = get_job(ni, &j);
-
-	if (rc != PTL_OK)
-		return rc;
-	if ((rank == (unsigned)-1 && group_size == (unsigned)-1) || (rank == j->rank && group_size == j->size))
-		return PTL_OK;
-	return PTL_FAIL;
-}
-
 int PtlOversubscribed_np(void)
 {
 	return p3_rt_oversubscribed();

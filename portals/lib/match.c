@@ -369,7 +369,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		if (!was_spent)
 			md->spent_link = ev.link;
 		if ((md->flags & P3L_MD_UNLINK) && !p3_load_acq(&md->pending)) {
-			if (eq >= 0) {
+			if (eq >= 0 && p3l_md_tells(md)) {
 				t = p3l_eq_reserve(ni, (uint32_t)eq);
 				ev.kind_fail = PTL_EVENT_UNLINK;
 				ev.link = md->spent_link;

@@ -160,7 +160,7 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	md->length = iov ? iov_total(a->iov, n) : m->length;
 	md->offset = 0;
 	md->max_size = m->max_size;
-	md->options = m->options;
+	md->options = m->options & ~PTL_MD_XT_NP;
 	if (md->eq != a->eq || !(md->flags & P3L_MD_USED)) {
 		if (!(md->flags & P3L_MD_USED)) {
 			md->prev_eq = 0;
@@ -174,6 +174,8 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 		md->eq = a->eq;
 	}
 	flags = (md->flags & (P3L_MD_USED | P3L_MD_UNLINK | P3L_MD_MADE)) | (a->flags & P3L_MD_DIRECT);
+	if (m->options & PTL_MD_XT_NP)
+		flags |= P3L_MD_XT;
 	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov && !(m->options & PTL_MD_MAX_SIZE))
 		flags |= P3L_MD_PLAIN;
 	p3_store_rel(&md->flags, flags);
@@ -305,7 +307,7 @@ void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx
 	struct p3l_slot ev = *cause;
 	int q = p3l_eq_of(ni, md->eq);	/* not that of the operation: an update may have changed it */
 
-	if (q >= 0) {
+	if (q >= 0 && p3l_md_tells(md)) {
 		uint32_t t = p3l_eq_reserve(ni, (uint32_t)q);
 
 		P3L_POINT("unlink reserved");
@@ -337,6 +339,26 @@ void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, con
 	p3l_unlock(ni, pt);
 }
 
+/* An explicit unlink is told only where the owner has asked for it. [lock] */
+void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	struct p3l_slot ev = { .md = (uint16_t)idx, .md_gen = (uint16_t)md->gen, .kind_fail = PTL_EVENT_UNLINK };
+	int q;
+
+	if (p3_likely(!(md->options & PTL_MD_UNLINK_EVENT_MANUAL_NP)))
+		return;
+	q = p3l_eq_of(ni, md->eq);
+	if (q < 0)
+		return;
+	ev.threshold = md->threshold;
+	ev.initiator = (uint16_t)ni->slot;
+	ev.link = md->last_ticket = p3l_eq_reserve(ni, (uint32_t)q);
+	if (md->me && md->me <= ni->max_me)
+		ev.pt = (uint8_t)p3l_me(ni, md->me - 1)->pt;
+	p3l_eq_post(env, ni, (uint32_t)q, ev.link, &ev);
+}
+
 int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
 	uint32_t pt;
@@ -344,10 +366,12 @@ int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 
 	if (rc != PTL_OK)
 		return rc;
-	if (p3_load_acq(&p3l_md(ni, r.idx)->pending))
+	if (p3_load_acq(&p3l_md(ni, r.idx)->pending)) {
 		rc = PTL_MD_IN_USE;
-	else
+	} else {
+		p3l_md_told_locked(env, ni, r.idx);
 		p3l_md_free_locked(ni, r.idx);
+	}
 	p3l_unlock(ni, pt);
 	return rc;
 }
@@ -399,12 +423,13 @@ out:
 	return rc;
 }
 
-int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
-		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
-		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me_out,
-		  struct p3l_ref *md_out)
+/* Beside @base, or at an end of list @pt when that is NULL. */
+static inline int memd(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt,
+		       ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+		       const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me_out,
+		       struct p3l_ref *md_out)
 {
-	uint32_t me, md, pt;
+	uint32_t me, md;
 	int rc;
 
 	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq))	/* early, without work; decided below */
@@ -419,9 +444,13 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 		rc = PTL_NO_SPACE;
 		goto err_md;
 	}
-	rc = p3l_me_lock(env, ni, base, &pt);
-	if (rc != PTL_OK)
-		goto err_me;
+	if (base) {
+		rc = p3l_me_lock(env, ni, *base, &pt);
+		if (rc != PTL_OK)
+			goto err_me;
+	} else {
+		p3l_lock(env, ni, pt);
+	}
 	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq)) {
 		rc = PTL_MD_NO_UPDATE;
 		goto err_unlock;
@@ -430,7 +459,7 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 	p3l_me(ni, me - 1)->md = md;
 	p3l_md(ni, md - 1)->me = me;
 	p3_store_rel(&p3l_md(ni, md - 1)->flags, p3l_md(ni, md - 1)->flags | P3L_MD_USED);
-	rc = p3l_me_link_locked(ni, pt, me - 1, base.idx + 1, pos);
+	rc = p3l_me_link_locked(ni, pt, me - 1, base ? base->idx + 1 : 0, pos);
 	if (rc != PTL_OK)
 		goto err_unlock;
 	*me_out = (struct p3l_ref){ me - 1, p3l_me(ni, me - 1)->gen & P3L_GEN_MASK };
@@ -445,4 +474,20 @@ err_md:
 	p3l_md(ni, md - 1)->me = 0;
 	md_push(ni, md - 1);
 	return rc;
+}
+
+int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
+		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me, struct p3l_ref *md)
+{
+	return memd(env, ni, &base, 0, id, bits, ignore, unlink, pos, a, op, test_eq, me, md);
+}
+
+int p3l_memd_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+		    uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, const struct p3l_md_args *a,
+		    ptl_unlink_t op, struct p3l_ref *me, struct p3l_ref *md)
+{
+	if (pt > ni->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	return memd(env, ni, NULL, pt, id, bits, ignore, unlink, pos, a, op, -1, me, md);
 }

@@ -97,7 +97,8 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, idx + 1);
 	else
 		p3_store_rel(&p->head, idx + 1);
-	p->len++;
+	if (++p->len > p->longest)
+		p->longest = p->len;
 	return PTL_OK;
 }
 
@@ -212,6 +213,7 @@ int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 		rc = PTL_ME_IN_USE;
 	} else {
 		if (md) {
+			p3l_md_told_locked(env, ni, md - 1);
 			me->flags &= (uint8_t)~P3L_ME_UNLINK;	/* it is removed below, once */
 			p3l_md_free_locked(ni, md - 1);
 		}

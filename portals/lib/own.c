@@ -151,6 +151,17 @@ void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send 
 	unpend(env, ni, s->md.idx, &ev);
 }
 
+void p3l_get_sent(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint64_t off, uint64_t len,
+		  const struct p3l_hdr *h, uint32_t fail)
+{
+	struct p3l_send s = { .md = md, .loff = off, .len = len, .match_bits = h->match_bits, .pt = h->pt };
+
+	if (p3l_send_begin(env, ni, &s) == PTL_OK) {
+		p3l_send_end(env, ni, &s, fail);
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.send_length, -len);	/* a request carries none */
+	}
+}
+
 static void drop(const struct p3l_env *env, struct p3l_ni *ni)
 {
 	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.drop_count, 1);
@@ -209,7 +220,7 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 	charge(md, ev.link);
 	P3L_POINT("ack charged");
 	ev.match_bits = match_bits;
-	ev.rlength = rlength;
+	ev.rlength = p3_unlikely(md->flags & P3L_MD_XT) ? mlength : rlength;
 	ev.mlength = mlength;
 	ev.offset = roffset;
 	ev.threshold = md->threshold;

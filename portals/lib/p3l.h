@@ -20,6 +20,7 @@
  * Locks, in the order in which they may be taken (one of each kind at a time):
  *   lane.lock -> pt[].lock
  *   ni.own_lock -> pt[].lock         (own_lock: threads of the owner only; pools and setup)
+ *   swap[], upwards; nothing inside  (swap.c)
  * pt[0..127] protect their match list with its MEs and MDs; pt[128..143] are stripes for MDs on no list. A lock word
  * holds slot + 1 of its holder, so that the lock of a dead holder can be taken over.
  *
@@ -46,6 +47,7 @@
 #define P3L_MAX_ME	65536
 #define P3L_MAX_IOV	256
 #define P3L_MAX_GETPUT	64
+#define P3L_SWAP_STRIPES 16		/* a line of words: see swap.c */
 #define P3L_OPS		8		/* operations that one mover may have in progress at one target */
 #define P3L_GEN_MASK	0x3ffU		/* generation bits that fit into a handle */
 #define P3L_LANE_MAX	PTL_INLINE_MAX_NP_	/* largest payload of a lane message */
@@ -63,8 +65,8 @@ struct p3l_env {
 struct p3l_pt {
 	uint32_t lock;
 	uint32_t head, tail;		/* [lock] ME index + 1; 0: empty */
-	uint32_t len;			/* [lock] */
-	uint32_t pad[12];
+	uint32_t len, longest;		/* [lock] entries now, and at most so far */
+	uint32_t pad[11];
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_pt) == P3L_LINE, "entries must not share lines: each has its own movers");
 
@@ -91,7 +93,8 @@ enum {
 	P3L_MD_DIRECT = 8,	/* the whole region may be touched through the window */
 	P3L_MD_PLAIN = 16,	/* infinite, no EQ, contiguous, no max_size: nothing to record */
 	P3L_MD_MADE = 32,	/* taken from the pool */
-	P3L_MD_GOING = 64	/* its UNLINK event is last_ticket; what is left to do is to free it */
+	P3L_MD_GOING = 64,	/* its UNLINK event is last_ticket; what is left to do is to free it */
+	P3L_MD_XT = 128		/* PTL_MD_XT_NP: it follows the XT's rules (p3l_md_tells, p3l_ack, p3l_get_sent) */
 };
 
 /* Line 0 changes with each operation, line 1 when the owner makes or updates the MD. */
@@ -362,6 +365,7 @@ struct p3l_ni {
 	uint32_t own_epoch, own_ops[2];	/* threads of the owner between begin and end of a send or reply */
 	uint64_t space, space_end;	/* owner: event slots and iovec copies: fresh from here */
 	uint64_t space_free[32];	/* owner: per power of two, offset of the first free block */
+	uint32_t swap[P3L_SWAP_STRIPES] __attribute__((aligned(P3L_LINE)));	/* locks; any mover */
 	struct p3l_ac ac[P3L_MAX_AC];
 	struct p3l_pt pt[P3L_MAX_PT + P3L_PT_STRIPES];
 	struct p3l_eq eq[P3L_MAX_EQ];
@@ -479,8 +483,17 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
 		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me,
 		  struct p3l_ref *md);
+int p3l_memd_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+		    uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, const struct p3l_md_args *a,
+		    ptl_unlink_t op, struct p3l_ref *me, struct p3l_ref *md);
 int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t *pt);
 void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx);		/* and its ME if that is PTL_UNLINK */
+/* Is UNLINK logged when this MD unlinks itself? */
+static inline bool p3l_md_tells(const struct p3l_md *md)
+{
+	return !(md->flags & P3L_MD_XT) || (md->options & PTL_MD_UNLINK_EVENT_NP);
+}
+void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx);
 void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
@@ -627,6 +640,19 @@ struct p3l_reply {
 };
 bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r);	/* false: dropped */
 void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r, uint32_t fail);
+
+/* The request of a get of an MD with P3L_MD_XT has left: it costs a unit and logs SEND events. */
+void p3l_get_sent(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint64_t off, uint64_t len,
+		  const struct p3l_hdr *h, uint32_t fail);
+
+/* swap.c: the exchange of a getput, on the target's bytes, by any mover */
+struct p3l_swap {
+	uint32_t stripes;			/* bit per lock held */
+};
+/* @iov: the bytes are in several pieces. Addresses are the owner's. */
+void p3l_swap_lock(const struct p3l_env *env, struct p3l_ni *ni, uint64_t addr, uint64_t len, bool iov, struct p3l_swap *s);
+void p3l_swap_unlock(struct p3l_ni *ni, const struct p3l_swap *s);
+void p3l_swap_bytes(void *target, void *buf, uint64_t len);
 
 /* lane.c */
 struct p3l_lane_tx {			/* producer's side, private to the initiator */

@@ -48,6 +48,7 @@ static char the_err[600];
 static enum { RT_NEW, RT_OK, RT_BAD } state;
 static int pmi_shared;			/* another client of this process owns the connection */
 static int done;			/* whatever the exit status, this rank has ended well */
+static uint32_t told_jid;		/* by PtlSetJID; 0: not */
 static int node_cores;			/* cores that the ranks of this node may use together */
 
 /* ---- processors ---- */
@@ -660,6 +661,56 @@ const struct p3_rt_job *p3_rt_get(const char **err)
 	if (err)
 		*err = the_err;
 	return NULL;
+}
+
+/* The maps of the job before stay allocated: somebody may hold them. */
+int p3_rt_describe(struct p3_env_job *e, const char **err)
+{
+	const struct p3_rt_job *old = p3_rt_get(err);
+	struct p3_rt_job j = { .uid = (uint32_t)geteuid() };
+	struct p3_env_job mine = { 0 };
+	int rc = -1;
+
+	if (!old)
+		return -1;
+	pthread_mutex_lock(&lock);
+	*err = the_err;
+	if (!e) {
+		rc = p3_env_read(&mine, the_err, sizeof(the_err));
+		if (rc <= 0)			/* nothing there: as before */
+			goto out;
+		e = &mine;
+		rc = -1;
+	}
+	if (old->source == P3_RT_PMI1 || (old->source == P3_RT_ENV && (old->size != e->size || old->rank != e->rank ||
+	    memcmp(old->nid, e->nid, e->size * sizeof(*e->nid)) || memcmp(old->pid, e->pid, e->size * sizeof(*e->pid))))) {
+		snprintf(the_err, sizeof(the_err), "this process belongs to a job of %u ranks already", old->size);
+		goto out;
+	}
+	rc = 0;
+	if (old->source == P3_RT_ENV)
+		goto out;
+	if (!e->jid)
+		e->jid = told_jid;
+	if (build_env(&j, e) || check_shape(&j)) {
+		job_free(&j);
+		rc = -1;
+		goto out;
+	}
+	the_job = j;
+	p3_log_identify(j.rank, j.node, j.size);
+out:
+	pthread_mutex_unlock(&lock);
+	free(mine.nid);
+	free(mine.pid);
+	return rc;
+}
+
+void p3_rt_set_jid(uint32_t jid)
+{
+	pthread_mutex_lock(&lock);
+	the_job.jid = told_jid = jid;
+	pthread_mutex_unlock(&lock);
 }
 
 int p3_rt_barrier(void)

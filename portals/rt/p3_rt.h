@@ -44,6 +44,17 @@ struct p3_rt_job {
  */
 const struct p3_rt_job *p3_rt_get(const char **err);
 
+/**
+ * p3_rt_describe - a job told by calls, where neither launcher nor environment did (PtlSetRank and its kin)
+ * @e: rank, size, maps (copied); NULL: read the environment again
+ *
+ * Only before an interface is open, for what hangs from the job (pointers stay good). 0; -1: another job is known, or the
+ * description is bad (err).
+ */
+struct p3_env_job;
+int p3_rt_describe(struct p3_env_job *e, const char **err);
+void p3_rt_set_jid(uint32_t jid);	/* of interfaces opened from now on */
+
 /* PMI barrier over all ranks of the job; no-op for a job of one. 0 or -errno. */
 int p3_rt_barrier(void);
 

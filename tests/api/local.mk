@@ -118,3 +118,24 @@ tests_api_t_handed_LDADD = $(T_LIBS)
 P3_TESTS += api/waiters-2:tests/api/t_waiters:ranks=2,limit=120 \
 	api/handed-2:tests/api/t_handed:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
 	api/handed-8:tests/api/t_handed:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_CMA=no
+check_PROGRAMS += tests/api/t_swap
+tests_api_t_swap_SOURCES = tests/api/t_swap.c tests/api/ptl.h
+tests_api_t_swap_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_swap_LDADD = $(T_LIBS)
+P3_TESTS += api/swap:tests/api/t_swap:limit=120,valgrind \
+	api/swap-2:tests/api/t_swap:ranks=2,limit=120,valgrind \
+	api/swap-2-poll:tests/api/t_swap:ranks=2,limit=120,env=T_POLL=1 \
+	api/swap-2-private:tests/api/t_swap:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/swap-2-bounce-poll:tests/api/t_swap:ranks=2,limit=120,env=PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
+	api/swap-8:tests/api/t_swap:ranks=8,limit=240
+
+# Both kinds of headers in one program.
+check_PROGRAMS += tests/api/t_rules
+tests_api_t_rules_SOURCES = tests/api/t_rules.c tests/api/rules_ref.c tests/api/rules_xt.c tests/api/rules.h tests/api/ptl.h
+tests_api_t_rules_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_rules_LDADD = $(T_LIBS)
+P3_TESTS += api/rules:tests/api/t_rules:limit=120,valgrind \
+	api/rules-2:tests/api/t_rules:ranks=2,limit=120 \
+	api/rules-2-poll:tests/api/t_rules:ranks=2,limit=120,env=T_POLL=1 \
+	api/rules-2-private-poll:tests/api/t_rules:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
+	api/rules-8:tests/api/t_rules:ranks=8,limit=240

@@ -41,7 +41,8 @@ synopsis()
 	/^\.Vt / { s = substr($0, 5); sub(/ ;$/, ";", s); print s }'
 }
 
-exported=$(nm -D --defined-only "$lib" | awk '$3 ~ /^(Ptl|ptl_)/ { print $3 }') || exported=
+exported=$(nm -D --defined-only "$lib" "$build/portals/pmi/.libs/libpmi.so" |
+	awk '$3 ~ /^(Ptl|ptl_|cnos_|p3tcp_|PMI_)/ { print $3 }') || exported=
 bad=
 for f in $exported; do
 	[ -f "$man/$f.3" ] && page "$f" | grep -qE "^\.(Fo|Vt extern.*[* ]) ?$f(\[| |\$)" || bad="$bad $f"
@@ -77,7 +78,7 @@ synopsis < "$man/PtlPut.3" | sed 's/ptl_hdr_data_t/int/' > wrong.c
 ok $? "a wrong synopsis is noticed"
 
 bad=
-for f in $(cat "$man"/*.[37] "$src"/tools/man/*.[17] 2>/dev/null | awk '/^\.Xr (Ptl|ptl_)/ { print $2 "." $3 }' | sort -u); do
+for f in $(cat "$man"/*.[37] "$src"/tools/man/*.[17] 2>/dev/null | awk '/^\.Xr (Ptl|ptl_|cnos_|PMI_|portals)/ { print $2 "." $3 }' | sort -u); do
 	[ -f "$man/$f" ] || [ -f "$src/tools/man/$f" ] || bad="$bad $f"
 done
 [ -z "$bad" ]

@@ -156,7 +156,6 @@ static int calls(void *arg)
 	WANT(PtlGetPIDMap(ni, pid, 3) == PTL_OK && pid[0] == 10 && pid[1] == 20 && pid[2] == 30);
 	WANT(PtlGetNodeMap_np(ni, NULL, 3) == PTL_SEGV && PtlGetNodeMap_np(ni, node, 1) == PTL_FAIL && node[0] == 9);
 	WANT(PtlGetNodeMap_np(ni, node, 3) == PTL_OK && !node[0] && !node[1] && !node[2]);
-	WANT(PtlSetRank(ni, -1, -1) == PTL_OK && PtlSetRank(ni, 1, 3) == PTL_OK && PtlSetRank(ni, 0, 3) == PTL_FAIL);
 	WANT(PtlOversubscribed_np() == (3 > p3_rt_cores()) || PtlOversubscribed_np() == 0);
 	WANT(p3_rt_barrier() == -ENOSYS && p3_rt_put("a", "b") == -ENOSYS && p3_rt_get_value("a", (char *)nid, 4) == -ENOSYS);
 	return bad;

@@ -180,10 +180,18 @@ int PtlEQPeek(ptl_handle_eq_t eq, ptl_event_t *event);
 
 /**
  * PtlACEntry - rewrite an access control entry (3.12.1)
+ * Programs for 3.2 and the XT leave @jid out: with five arguments it is PTL_JID_ANY.
  * Return: PTL_OK; PTL_NI_INVALID; PTL_AC_INDEX_INVALID; PTL_PT_INDEX_INVALID.
  */
 int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid, ptl_jid_t jid,
 	       ptl_pt_index_t pt_index);
+static __inline__ int p3_acentry5(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid,
+				  ptl_pt_index_t pt_index)
+{
+	return PtlACEntry(ni, ac_index, match_id, uid, PTL_JID_ANY, pt_index);
+}
+#define P3_ACENTRY(a, b, c, d, e, f, g, name, ...) name	/* seven: six, one of them { nid, pid } */
+#define PtlACEntry(...)	P3_ACENTRY(__VA_ARGS__, PtlACEntry, PtlACEntry, p3_acentry5, 0)(__VA_ARGS__)
 
 /**
  * PtlPut, PtlPutRegion - send the bytes of an MD to a portal of another process (3.13.2, 3.13.3)
@@ -209,6 +217,49 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_process_id_t target,
 		 ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
 		 ptl_size_t remote_offset);
+
+/**
+ * PtlGetPut - exchange the bytes of a descriptor with those of a portal of another process, in one step (3.13.6)
+ * @get_md: receives what was there, from its first byte on (a REPLY); what does not fit is cut off
+ * @put_md: all of its bytes are sent; at most limits.max_getput_md
+ * The target's MD must have PTL_MD_OP_PUT and PTL_MD_OP_GET. Atomic with respect to other exchanges with that process,
+ * not to its loads and stores, puts and gets. Both descriptors may be the same, which needs two units of its threshold.
+ * Never blocks. Return: PTL_OK (begun); PTL_MD_INVALID (either); PTL_MD_ILLEGAL (too long, or not of one interface);
+ * PTL_PROCESS_INVALID (wildcard in @target); PTL_NO_SPACE (eight operations that the target has to finish are under way
+ * there: fetch events, call again).
+ */
+int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target, ptl_pt_index_t pt_index,
+	      ptl_ac_index_t ac_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+	      ptl_hdr_data_t hdr_data);
+
+/*
+ * Calls that are not in 3.3 and that programs use.
+ */
+
+/**
+ * PtlGetPutRegion - PtlGetPut of @length bytes at @put_offset of @put_md; the reply goes to @get_offset of @get_md
+ * Also PTL_MD_ILLEGAL: a region outside its descriptor. (XT)
+ */
+int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
+		    ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
+		    ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
+
+/** PtlMDMDCopy - PtlGet from a process of the same node; PTL_PROCESS_INVALID: @target is on another. (XT) */
+int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
+		ptl_match_bits_t match_bits, ptl_size_t remote_offset);
+
+/**
+ * PtlMEMDAttach - PtlMEAttach and PtlMDAttach in one step: the entry is never seen without its descriptor (XT)
+ * Arguments and codes are theirs; on an error neither is left behind. @md_handle may be NULL.
+ */
+int PtlMEMDAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
+		  ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
+		  ptl_unlink_t unlink_op, ptl_handle_me_t *me_handle, ptl_handle_md_t *md_handle);
+
+/** PtlMEMDInsert - PtlMEInsert and PtlMDAttach in one step; as PtlMEMDPost without a test queue (XT) */
+int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
+		  ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
+		  ptl_unlink_t unlink_op, ptl_handle_me_t *me_handle, ptl_handle_md_t *md_handle);
 
 /*
  * Extensions of this library (_np).

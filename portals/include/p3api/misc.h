@@ -11,8 +11,10 @@
 extern "C" {
 #endif
 
-extern const char *ptl_err_str[];	/* indexed by return code, PTL_MAX_ERRNO entries */
+extern const char *ptl_err_str[];	/* indexed by return code, PTL_ERRNO_END_NP entries */
+#ifndef P3_XT_RULES			/* there programs declare it themselves, with and without const */
 extern const char *ptl_event_str[];	/* indexed by event kind */
+#endif
 
 const char *PtlErrorStr(unsigned ptl_errno);
 const char *PtlEventKindStr(ptl_event_kind_t kind);

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <limits.h>
+#include <p3/nal_types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,12 +54,10 @@ typedef uint32_t ptl_time_t;		/* milliseconds */
 #define PTL_NI_DIED_NP		((ptl_ni_fail_t)2)	/* the other side died while data moved */
 #define PTL_NI_FAULT_NP		((ptl_ni_fail_t)3)	/* memory of the MD could not be reached */
 
-#define PTL_IFACE_DEFAULT	((ptl_interface_t)0xf0f0e000U)
-
 typedef enum { PTL_RETAIN = 0, PTL_UNLINK = 1 } ptl_unlink_t;
 typedef enum { PTL_INS_BEFORE = 0, PTL_INS_AFTER = 1 } ptl_ins_pos_t;
-typedef enum { PTL_ACK_REQ = 0, PTL_NO_ACK_REQ = 1 } ptl_ack_req_t;
-#define PTL_NOACK_REQ PTL_NO_ACK_REQ
+/* 3.3 spells the second PTL_NO_ACK_REQ, 3.2 and the XT PTL_NOACK_REQ. No macros: programs define one as the other. */
+typedef enum { PTL_ACK_REQ = 0, PTL_NO_ACK_REQ = 1, PTL_NOACK_REQ = PTL_NO_ACK_REQ } ptl_ack_req_t;
 
 /* 3.10.1: options of a memory descriptor */
 #define PTL_MD_OP_PUT			0x001U
@@ -70,15 +69,52 @@ typedef enum { PTL_ACK_REQ = 0, PTL_NO_ACK_REQ = 1 } ptl_ack_req_t;
 #define PTL_MD_MAX_SIZE			0x040U
 #define PTL_MD_EVENT_START_DISABLE	0x080U
 #define PTL_MD_EVENT_END_DISABLE	0x100U
+/*
+ * Extensions. <portals/portals3.h> sets PTL_MD_XT_NP in all that its programs make; a program may also set it itself.
+ * Such a descriptor follows the rules of the XT: UNLINK is logged only where PTL_MD_UNLINK_EVENT_NP is set; a get costs a
+ * unit of the threshold and logs SEND_START and SEND_END for its request; rlength of an ACK is its mlength.
+ */
+#define PTL_MD_UNLINK_EVENT_NP		0x10000U	/* XT rules: log UNLINK when it unlinks itself */
+#define PTL_MD_UNLINK_EVENT_MANUAL_NP	0x20000U	/* log UNLINK on PtlMDUnlink and PtlMEUnlink, too */
+#define PTL_MD_XT_NP			0x80000000U	/* never seen in what the library gives back */
 
-/* 3.2.7: status registers */
+/*
+ * 3.2.7: status registers. The specification has only the first. DROP to SEND, and the numbers in use now (CUR) and at
+ * most so far (MAX): see PtlNIStatus(3), also for those that this library does not keep (PTL_SR_INDEX_INVALID).
+ */
 #define PTL_SR_DROP_COUNT	0
 #define PTL_SR_DROP_LENGTH	1
 #define PTL_SR_RECV_COUNT	2
 #define PTL_SR_RECV_LENGTH	3
 #define PTL_SR_SEND_COUNT	4
 #define PTL_SR_SEND_LENGTH	5
+#define PTL_SR_PTLS_MAX		6
+#define PTL_SR_PTLS_CUR		7
+#define PTL_SR_MSGS_ALLOC	8
+#define PTL_SR_MSGS_FREED	9
+#define PTL_SR_MSGS_MAX		10
+#define PTL_SR_MSGS_CUR		11
+#define PTL_SR_MES_ALLOC	12
+#define PTL_SR_MES_FREED	13
+#define PTL_SR_MES_MAX		14
+#define PTL_SR_MES_CUR		15
+#define PTL_SR_MDS_ALLOC	16
+#define PTL_SR_MDS_FREED	17
+#define PTL_SR_MDS_MAX		18
+#define PTL_SR_MDS_CUR		19
+#define PTL_SR_EQS_ALLOC	20
+#define PTL_SR_EQS_FREED	21
+#define PTL_SR_EQS_MAX		22
+#define PTL_SR_EQS_CUR		23
+#define PTL_SR_MD_ALIGN_128	24
+#define PTL_SR_MD_ALIGN_64	25
+#define PTL_SR_MD_ALIGN_32	26
+#define PTL_SR_MD_ALIGN_16	27
+#define PTL_SR_MD_ALIGN_8	28
+#define PTL_SR_NAL_REGS_START	29
 #define PTL_SR_CORRUPT_NP	64	/* entries in shared memory that made no sense and were dropped */
+#define PTL_SR_MLIST_LEN(pt)	((ptl_sr_index_t)(pt) << 16 | PTL_SR_MES_CUR | (ptl_sr_index_t)1 << 31)
+#define PTL_SR_MLIST_MAX(pt)	((ptl_sr_index_t)(pt) << 16 | PTL_SR_MES_MAX | (ptl_sr_index_t)1 << 31)
 
 /* 3.5.1 */
 typedef struct {
@@ -141,42 +177,19 @@ typedef struct {
 	ptl_hdr_data_t hdr_data;
 	ptl_seq_t link;			/* same in START, END and UNLINK of one operation */
 	ptl_ni_fail_t ni_fail_type;
+	int unlinked;			/* not in 3.3: 1 in UNLINK events, else 0 */
 	volatile ptl_seq_t sequence;	/* consecutive in one EQ; a gap shows lost events */
 } ptl_event_t;
 
-/* 3.11.6 */
+/* 3.11.6. Programs for the XT define PTL_EQ_HANDLER_NONE, which its headers lack: there it must not be a macro. */
 typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
+#ifdef P3_XT_RULES
+static const ptl_eq_handler_t PTL_EQ_HANDLER_NONE __attribute__((__unused__)) = 0;
+#else
 #define PTL_EQ_HANDLER_NONE	((ptl_eq_handler_t)0)
+#endif
 
-/* 3.3: return codes; those from PTL_IFACE_DUP on are not in the specification */
-typedef enum {
-	PTL_OK = 0,
-	PTL_AC_INDEX_INVALID = 1,
-	PTL_EQ_DROPPED = 2,
-	PTL_EQ_EMPTY = 3,
-	PTL_EQ_INVALID = 4,
-	PTL_FAIL = 5,
-	PTL_HANDLE_INVALID = 6,
-	PTL_IFACE_INVALID = 7,
-	PTL_MD_ILLEGAL = 8,
-	PTL_MD_INVALID = 9,
-	PTL_MD_IN_USE = 10,
-	PTL_MD_NO_UPDATE = 11,
-	PTL_ME_INVALID = 12,
-	PTL_ME_IN_USE = 13,
-	PTL_ME_LIST_TOO_LONG = 14,
-	PTL_NI_INVALID = 15,
-	PTL_NO_INIT = 16,
-	PTL_NO_SPACE = 17,
-	PTL_PID_INVALID = 18,
-	PTL_PROCESS_INVALID = 19,
-	PTL_PT_FULL = 20,
-	PTL_PT_INDEX_INVALID = 21,
-	PTL_SEGV = 22,
-	PTL_SR_INDEX_INVALID = 23,
-	PTL_UNKNOWN_ERROR = 24,
-	PTL_MAX_ERRNO = 25
-} ptl_err_t;
+#include <p3/errno.h>
 
 #ifdef __cplusplus
 }

@@ -33,13 +33,49 @@ int PtlGetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *map, unsigned group_size);
 int PtlGetNodeMap_np(ptl_handle_ni_t ni, unsigned *map, unsigned group_size);
 
 /**
- * PtlSetRank - with rank and size -1: read PTL_MY_RID and the maps of the environment (done by PtlInit already)
- * Return: PTL_OK; PTL_NO_INIT; PTL_NI_INVALID; PTL_FAIL (another rank or size than the job's).
+ * PtlSetRank, PtlSetNIDMap, PtlSetPIDMap - describe the job, where neither a launcher nor the environment does
+ * @ni:  PTL_INVALID_HANDLE before PtlNIInit, which then opens its interface as pidmap[rank]; the open one afterwards
+ * @map: of @group_size ranks, copied
+ * PtlSetRank with rank and size -1 reads PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP and PTL_MY_JID (PtlInit has done so already;
+ * again, for those that set them later). What is known already may be set again, not changed. All three calls together
+ * describe the job; it takes effect with the last of them.
+ * Return: PTL_OK; PTL_NO_INIT; PTL_NI_INVALID; PTL_SEGV; PTL_FAIL (another job is known already, a node id that is not the
+ * interface's, sizes that differ); PTL_PID_INVALID (a process id that is not the interface's).
  */
 int PtlSetRank(ptl_handle_ni_t ni, unsigned rank, unsigned group_size);
+int PtlSetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *map, unsigned group_size);
+int PtlSetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *map, unsigned group_size);
+
+/** PtlSetJID - job id of interfaces opened from now on; the same in all ranks. PTL_NO_INIT; PTL_FAIL (one is open). */
+int PtlSetJID(ptl_jid_t jid);
+
+/**
+ * p3tcp_my_nid - node id of a network device: its IPv4 address, in host order; may be called before PtlInit
+ * @if_name: such as "eth0"; NULL: the device named by PTL_IFACE, or any
+ * Where there is no such device (names have changed since programs were written) the first that is up serves, and last the
+ * loopback. Return: PTL_OK; PTL_SEGV; PTL_FAIL (no device has an address).
+ */
+int p3tcp_my_nid(const char *if_name, unsigned int *nid);
 
 /** PtlOversubscribed_np - 1: the job has more ranks on this node than cores; waiting should give up the core. */
 int PtlOversubscribed_np(void);
+
+/**
+ * PtlRtBarrier_np - wait for all ranks of the job; collective. Blocks
+ *
+ * Of a job without a launcher: for those on this node, and only while an interface is open. PTL_OK; PTL_NO_INIT; PTL_FAIL
+ * (the launcher is gone, another rank has died, or there is nobody to ask).
+ */
+int PtlRtBarrier_np(void);
+
+/**
+ * PtlRtPut_np, PtlRtGet_np - leave a word with the launcher; read one that any rank left before the last barrier
+ *
+ * Keys and values are printable characters without blanks and '='. PTL_OK; PTL_NO_INIT; PTL_SEGV; PTL_FAIL (no launcher, no
+ * such key, or too long).
+ */
+int PtlRtPut_np(const char *key, const char *value);
+int PtlRtGet_np(const char *key, char *value, unsigned len);
 
 /**
  * PtlRtPmiShared_np - another PMI client of this process (MPICH's own) owns the connection to the launcher

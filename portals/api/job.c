@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * job.c - what libraries above need of the launcher: a barrier and words to leave; and the node id of a device
+ */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <p3rt/p3rt.h>
+#include "p3a.h"
+#include "p3_log.h"
+#include "p3_rt.h"
+#include "smartmap.h"
+
+P3A_API int PtlRtBarrier_np(void)
+{
+	const struct p3_rt_job *j;
+
+	P3A_CHECK_UP();
+	j = p3_rt_get(NULL);
+	if (!j)
+		return PTL_FAIL;
+	if (j->size == 1)
+		return PTL_OK;
+	if (j->source == P3_RT_PMI1)
+		return p3_rt_barrier() ? PTL_FAIL : PTL_OK;
+	if (!p3_load_acq(&p3a_table[0]))	/* started by hand: only those on this node can be asked */
+		return PTL_FAIL;
+	return smartmap_barrier() ? PTL_FAIL : PTL_OK;
+}
+
+P3A_API int PtlRtPut_np(const char *key, const char *value)
+{
+	if (!key || !value)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	return p3_rt_put(key, value) ? PTL_FAIL : PTL_OK;
+}
+
+P3A_API int PtlRtGet_np(const char *key, char *value, unsigned len)
+{
+	if (!key || !value || !len)
+		return PTL_SEGV;
+	P3A_CHECK_UP();
+	return p3_rt_get_value(key, value, len) ? PTL_FAIL : PTL_OK;
+}
+
+/* How well does a device fit? 3 has the name, 2 any that is up, 1 the loopback. */
+static int rank_of(const struct ifaddrs *a, const char *name)
+{
+	if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP))
+		return 0;
+	if (name && !strcmp(a->ifa_name, name))
+		return 3;
+	return a->ifa_flags & IFF_LOOPBACK ? 1 : 2;
+}
+
+P3A_API int p3tcp_my_nid(const char *name, unsigned int *nid)
+{
+	struct ifaddrs *list, *a, *best = NULL;
+	int have = 0;
+
+	if (!nid)
+		return PTL_SEGV;
+	if (!name)
+		name = getenv("PTL_IFACE");
+	if (getifaddrs(&list))
+		return PTL_FAIL;
+	for (a = list; a; a = a->ifa_next)
+		if (rank_of(a, name) > have) {
+			have = rank_of(a, name);
+			best = a;
+		}
+	if (best) {
+		*nid = ntohl(((struct sockaddr_in *)(void *)best->ifa_addr)->sin_addr.s_addr);
+		if (name && have < 3)
+			p3_diag("there is no device %s with an address; %s gives the node id", name, best->ifa_name);
+	}
+	freeifaddrs(list);
+	return best ? PTL_OK : PTL_FAIL;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* portals/p3/nal_types.h - the reference's header, below portals/ */
+#ifndef PORTALS_P3_NAL_TYPES_H
+#define PORTALS_P3_NAL_TYPES_H
+
+#include <p3/nal_types.h>
+
+#endif
