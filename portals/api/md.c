@@ -6,7 +6,7 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 	       offsetof(struct p3l_iov, len) == offsetof(ptl_md_iovec_t, iov_len),
 	       "the core copies the caller's vector as it stands");
 
-#define MD_OPTIONS	(2 * PTL_MD_EVENT_END_DISABLE - 1 | PTL_MD_UNLINK_EVENT_NP | PTL_MD_UNLINK_EVENT_MANUAL_NP | \
+#define MD_OPTIONS	((2 * PTL_MD_EVENT_END_DISABLE - 1) | PTL_MD_UNLINK_EVENT_NP | PTL_MD_UNLINK_EVENT_MANUAL_NP | \
 			 PTL_MD_XT_NP)		/* all that there are */
 
 /* Fill the core's arguments from the user's. PTL_OK or a code. */

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Programs in the manner of those that were written for Portals 3, for the reference implementation and for the XT: each
+# compiles without a warning, in C and (headers and library) in C++, links by the names that such programs look for, and runs.
+build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
+inc=$src/portals/include
+cc=$(sed -n 's/^CC = //p' "$build/Makefile")
+cxx=$(sed -n 's/^CXX = //p' "$build/Makefile")
+cxx=${cxx:-$(command -v g++ || command -v clang++)}
+n=0
+
+ok()	# STATUS NAME
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' log >&2; fi
+}
+
+headers=$(cd "$inc" && find . -name '*.h' | sed 's,^\./,,' | sort)
+: > log
+for std in gnu89 c99 gnu11 gnu17; do
+	for h in $headers; do
+		echo "#include <$h>" | $cc -std=$std -Wall -Wextra -Werror -I"$inc" -xc -fsyntax-only - 2>> log || echo "$std $h" >> log
+	done
+done
+[ ! -s log ]; ok $? "every public header compiles by itself in C"
+if [ -n "$cxx" ]; then
+	: > log
+	for std in c++98 c++17; do
+		for h in $headers; do
+			echo "#include <$h>" | $cxx -std=$std -Wall -Wextra -Werror -I"$inc" -xc++ -fsyntax-only - 2>> log || echo "$std $h" >> log
+		done
+	done
+	[ ! -s log ]; ok $? "every public header compiles by itself in C++"
+else
+	n=$((n + 1)); echo "ok $n # SKIP no C++ compiler"
+fi
+
+# The libraries by their older names, as they are installed.
+(cd "$build" && make -s install-alias DESTDIR="$(cd "$OLDPWD" && pwd)" libdir=/lib) > log 2>&1
+ok $? "the libraries under their older names are made"
+libs="-Llib -L$build/portals/.libs -L$build/portals/pmi/.libs -Wl,-rpath-link,$build/nal/smartmap/.libs"
+export LD_LIBRARY_PATH="$build/portals/.libs:$build/portals/pmi/.libs:$build/nal/smartmap/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
+client()	# NAME SOURCE FLAGS LIBRARIES
+{
+	$cc -std=gnu99 -Wall -Werror $3 -I"$inc" -o "$1" "$src/tests/clients/$2" $libs $4 > log 2>&1
+	ok $? "$1 compiles and links with $4"
+	timeout 30 "./$1" > log 2>&1
+	ok $? "$1 runs alone"
+	for r in 0 1 2; do
+		PTL_MY_RID=$r PTL_NIDMAP=1:1:1 PTL_PIDMAP=256:257:258 PTL_MY_JID=$$ timeout 60 "./$1" > "out.$r" 2>&1 || echo "rank $r: $?" >> bad &
+	done
+	wait
+	cat out.? > log; [ ! -f bad ] || cat bad >> log
+	[ ! -f bad ]; ok $? "$1 runs on three ranks"
+	rm -f bad
+}
+client mpi-utcp mpi_utcp.c "" "-lp3api -lp3lib -lp3utcp -lp3rt"
+client mpi-xt mpi_xt.c "" "-lportals"
+client onesided-xt onesided_xt.c "" "-lpmi -lportals"
+client io-utcp io_both.c -DUTCP "-lportals3"
+client io-ibng io_both.c -DUTCP "-lp3rt -lp3ibng -lp3lib -lp3api"
+client io-xt io_both.c "" "-lportals"
+client io-xt-found io_both.c "-DHAVE_PTLERRORSTR -DHAVE_PTLEVENTKINDSTR -Devent_name=PtlEventKindStr" "-lportals"
+client old-p30 old_p30.c "" "-lportals"
+
+# What configure scripts look for, by link and by declaration.
+: > log
+for f in PtlErrorStr PtlEventKindStr PtlNIFailStr PtlMEDump PtlNIEqDump PtlTblDump PtlNIDebug PtlNIStatus PtlMEMDPost PtlEQPeek \
+	cnos_get_rank cnos_pm_barrier cnos_barrier; do
+	echo "char $f(); int main(void) { return $f(); }" | $cc -w -fno-builtin -xc - -o probe $libs -lportals 2>> log || echo "$f" >> log
+done
+for h in portals3.h portals/portals3.h; do
+	for t in ptl_time_t ptl_eq_handler_t ptl_jid_t; do
+		echo "#include <$h>
+		int main(void) { if (sizeof($t)) return 0; return 0; }" | $cc -I"$inc" -xc -fsyntax-only - 2>> log || echo "$h $t" >> log
+	done
+	for c in PTL_NOACK_REQ PTL_NO_ACK_REQ PTL_IFACE_DUP PTL_EQ_IN_USE PTL_MAX_ERRNO PTL_HANDLE_NONE; do
+		echo "#include <$h>
+		int x = $c; int main(void) { return 0; }" | $cc -I"$inc" -xc -fsyntax-only - 2>> log || echo "$h $c" >> log
+	done
+done
+[ ! -s log ]; ok $? "what configure scripts probe for is there"
+
+# portals.pc and portals3.pc are one thing.
+sed '/^Name:/d' "$build/portals/portals.pc" > one; sed '/^Name:/d' "$build/portals/portals3.pc" > two
+diff one two > log; ok $? "portals.pc and portals3.pc agree"
+echo "1..$n"
