@@ -29,10 +29,22 @@ struct nal_ops;
 struct nal_peer {
 	struct p3l_ni *l;		/* its region; NULL: not looked up yet, or gone */
 	struct p3l_lane_tx tx;
+	struct p3l_lane_hdr *lane;	/* ours in its region */
+	bool small;			/* put_small() is worth a try */
 	bool polls;			/* guess: it sits in polling calls */
 	bool polled;			/* we have put to a polled entry; the last such message ends at line: */
 	uint32_t polled_end;
 	uint32_t lock;			/* threads of ours that send to it */
+};
+
+#define NAL_EQ_GONE UINT32_MAX
+
+/* What the owner knows of one of its queues without asking memory that peers can write. */
+struct nal_eq {
+	struct p3l_slot *ring;		/* NULL: never made */
+	uint32_t mask;			/* slots - 1 */
+	uint32_t gen;			/* as in its handle, or NAL_EQ_GONE, which is in none */
+	ptl_eq_handler_t handler;
 };
 
 struct nal_ni {
@@ -49,7 +61,7 @@ struct nal_ni {
 	const uint32_t *pids;		/* [n_peers] Portals pid of each process of the node */
 	uint32_t spin, yield;		/* knobs */
 	int64_t hang_ns;
-	ptl_eq_handler_t *handler;	/* [max_eq] */
+	struct nal_eq *eq;		/* [max_eq] */
 	void *nal_priv;
 };
 
@@ -71,6 +83,10 @@ struct nal_ops {
 
 	/* @h is complete but for rlength, md and md_gen; @s has md, loff, len. */
 	int (*put)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
+	/* A put without ack, offset and AC entry, if it is small and its MD has nothing to record (P3L_MD_PLAIN): true: done.
+	 * false: nothing has happened, put() decides. Called for peers that have nal_peer.small set. */
+	bool (*put_small)(struct nal_ni *ni, uint32_t slot, struct p3l_ref md, uint64_t loff, uint64_t len, uint32_t pt,
+			  uint64_t match_bits, uint64_t hdr_data);
 	/* @r has md, off and mlength (bytes wanted). */
 	int (*get)(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
 	/* As put and get; @r has md and off. Under p3l_swap_lock() of the target. */

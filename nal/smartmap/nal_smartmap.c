@@ -67,6 +67,7 @@ struct priv {
 	struct pid_table *table;
 	uint64_t region_len;
 	uint32_t handed_seen;
+	struct p3l_lane_hdr *last;	/* lane that gave the last message, of initiator last_lane */
 	uint32_t last_lane, streak, burst;
 	struct hand *hands;
 	uint32_t hands_lock;
@@ -78,7 +79,7 @@ struct priv {
 	uint32_t looks;			/* for the next look at who has died */
 	uint32_t hot_lock;		/* threads */
 	uint32_t n_hot;
-	struct { uint32_t slot, idle; } hot[HOT_MAX];
+	struct { struct p3l_lane_hdr *lane; uint32_t slot, idle; } hot[HOT_MAX];
 };
 
 static struct priv *priv_of(struct nal_ni *ni)
@@ -109,6 +110,7 @@ static struct nal_peer *peer_lookup(struct nal_ni *ni, uint32_t slot)
 			return NULL;
 		}
 	}
+	p->lane = p3l_lane(l, ni->l->slot);
 	p3_store_rel(&p->l, l);
 	return p;
 }
@@ -609,6 +611,7 @@ static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 				continue;
 			drain(ni, l->slot, l, lane, s, sink, lock);
 			priv_of(ni)->last_lane = s;
+			priv_of(ni)->last = lane;
 			if (lock)
 				p3l_lane_unlock(lane);
 		}
@@ -641,8 +644,11 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 				;
 			if (s >= l->n_slots || i >= HOT_MAX)
 				continue;
-			if (i == pv->n_hot)
-				pv->hot[pv->n_hot++].slot = s;
+			if (i == pv->n_hot) {
+				pv->hot[i].slot = s;
+				pv->hot[i].lane = p3l_lane(l, s);
+				pv->n_hot++;
+			}
 			pv->hot[i].idle = 0;
 			p3_fetch_or(&l->lanes_used[w], (uint64_t)1 << (s & 63));
 		}
@@ -667,7 +673,7 @@ static inline bool mark_hot(struct nal_ni *ni, uint32_t state)
 
 	lock_word(ni, &pv->hot_lock);
 	for (uint32_t i = 0; i < pv->n_hot; i++) {
-		if (!p3l_lane_mark(ni->l, p3l_lane(ni->l, pv->hot[i].slot), state)) {
+		if (!p3l_lane_mark(ni->l, pv->hot[i].lane, state)) {
 			pv->hot[i].idle = 0;
 			news = true;
 		} else if (state == P3L_W_AWAY && p3_unlikely(++pv->hot[i].idle > HOT_IDLE)) {
@@ -689,24 +695,37 @@ static inline void leave(struct nal_ni *ni)
 }
 
 /*
+ * A message after a silence is often answered: fetch the line that an answer to it would take, while it is being read.
+ * Where its owner marks lines, the next one is in its cache.
+ */
+static inline void expect_reply(struct nal_ni *ni, uint32_t slot)
+{
+	struct nal_peer *p = &ni->peer[slot];
+
+	if (p->polls)
+		p3_prefetchw(p3l_lane_line(p->l, p->lane, p->tx.tail));
+}
+
+/*
  * The lane that gave the last message, straight: there may be more, and whoever waits in a call looks there often. Every
  * STREAK-th time the others have their turn.
  */
 static inline bool look_there(struct nal_ni *ni, struct p3l_sink *sink, int looks)
 {
 	struct priv *pv = priv_of(ni);
+	struct p3l_lane_hdr *lane = pv->last;
 
-	if (!sink || pv->last_lane >= ni->n_peers || ++pv->streak % STREAK == 0)
+	if (!sink || p3_unlikely(!lane) || ++pv->streak % STREAK == 0)
 		return false;
-	while (looks-- > 0) {
-		int rc = p3l_inbox_hot(&ni->env, ni->l, pv->last_lane, sink, pv->burst > 2);
-
-		if (rc > 0)
-			pv->burst++;
-		if (rc)
-			return rc > 0;
-	}
-	return false;
+	while (!p3l_lane_ready(ni->l, lane))
+		if (--looks <= 0)
+			return false;
+	if (!pv->burst)
+		expect_reply(ni, pv->last_lane);
+	if (p3l_inbox_hot(&ni->env, ni->l, lane, pv->last_lane, sink, pv->burst > 2) <= 0)
+		return false;
+	pv->burst++;
+	return true;
 }
 
 static void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
@@ -779,7 +798,7 @@ static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 
 	if (!p->tx.used)
 		return true;
-	lane = p3l_lane(p->l, ni->l->slot);
+	lane = p->lane;
 	if (p3_load_acq(&lane->head) == p->tx.tail)
 		return true;
 	p3l_lane_lock(&ni->env, p->l, lane, true);
@@ -822,7 +841,7 @@ static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
  */
 static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t was)
 {
-	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
+	struct p3l_lane_hdr *lane = p->lane;
 	struct p3l_line *next = p3l_lane_line(p->l, lane, p->tx.tail);
 
 	for (int i = 0; was == P3L_W_AWAY && i < PATIENCE; i++) {
@@ -837,6 +856,7 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 	}
 	flush_lane(ni, slot, p);
 	p->polls = false;
+	p->small = p->polled;
 }
 
 static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s,
@@ -908,11 +928,11 @@ static int put_nowhere(struct nal_ni *ni, struct p3l_send *s)
 /* After a direct put: would the inbox have done? The owner's marks say so; without any we knock, once. */
 static inline void look_at_owner(struct nal_ni *ni, struct nal_peer *p)
 {
-	struct p3l_lane_hdr *lane = p3l_lane(p->l, ni->l->slot);
+	struct p3l_lane_hdr *lane = p->lane;
 	uint32_t w = p3_load(&p3l_lane_line(p->l, lane, p->tx.tail)->word), me = ni->l->slot;
 
 	if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail))
-		p->polls = true;
+		p->polls = p->small = true;
 	else if (!(p3_load(&p->l->knock[me >> 6]) >> (me & 63) & 1))
 		p3_fetch_or(&p->l->knock[me >> 6], (uint64_t)1 << (me & 63));
 }
@@ -920,7 +940,7 @@ static inline void look_at_owner(struct nal_ni *ni, struct nal_peer *p)
 /* Has the owner taken our last message to a polled entry? */
 static bool polled_gone(struct nal_ni *ni, const struct nal_peer *p)
 {
-	return (int32_t)(p3_load_acq(&p3l_lane(p->l, ni->l->slot)->head) - p->polled_end) >= 0;
+	return (int32_t)(p3_load_acq(&p->lane->head) - p->polled_end) >= 0;
 }
 
 static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
@@ -943,7 +963,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 			s->len = len;		/* what there is room for, whatever another thread makes of the MD */
 			rc = put_inbox(ni, slot, p, h, s, polled);
 			if (polled) {
-				p->polled = true;
+				p->polled = p->small = true;
 				p->polled_end = p->tx.tail;
 			}
 			goto out;
@@ -959,6 +979,54 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 out:
 	unlock_word(ni, &p->lock);
 	return rc;
+}
+
+/*
+ * The usual small put, straight: as nal_put(), put_inbox(), p3l_send_begin() and p3l_send_end() together would do it. What
+ * differs in any point is left to them.
+ */
+static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, uint64_t loff, uint64_t len, uint32_t pt,
+			  uint64_t match_bits, uint64_t hdr_data)
+{
+	uint32_t self = ni->l->slot, was;
+	const struct p3l_md *md;
+	struct p3l_stats *stats;
+	struct nal_peer *p;
+	struct p3l_ni *l;
+	bool polled;
+
+	if (p3_unlikely(slot >= ni->n_peers || pt >= P3L_MAX_PT))
+		return false;
+	p = &ni->peer[slot];
+	l = p->l;
+	if (p3_unlikely(!l))
+		return false;
+	polled = p3l_pt_polled(l, pt);
+	if (!polled && (!p->polls || (p->polled && !polled_gone(ni, p))))
+		return false;
+	md = p3l_md(ni->l, ref.idx);
+	if (p3_unlikely(!ni->env.single || slot == self || ref.idx >= ni->l->max_md || !p3_load(&l->up) ||
+			(p3_load_acq(&md->flags) & (P3L_MD_PLAIN | P3L_MD_USED)) != (P3L_MD_PLAIN | P3L_MD_USED) ||
+			(p3_load(&md->gen) & P3L_GEN_MASK) != ref.gen))
+		return false;
+	if (len == P3L_WHOLE)
+		len = md->length;
+	if (p3_unlikely(loff > md->length || len > md->length - loff || !p3l_one_line(match_bits, hdr_data, len) ||
+			!p3l_lane_room_line(l, p->lane, &p->tx)))
+		return false;
+	was = p3l_lane_put_line(l, p->lane, self, &p->tx, pt, match_bits, hdr_data,
+				(const void *)(uintptr_t)(md->start + loff), (uint32_t)len, !polled);
+	if (polled) {
+		p->polled = true;
+		p->polled_end = p->tx.tail;
+	} else if (was != P3L_W_POLL) {
+		not_polling(ni, slot, p, was);
+	}
+	stats = &p3l_row(ni->l, self)->stats;
+	stats->send_count++;
+	stats->send_length += len;
+	wake(ni, l);
+	return true;
 }
 
 static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
@@ -1164,7 +1232,6 @@ static int join(struct nal_ni *ni)
 	ni->env.alive = alive;
 	ni->env.relax = relax;
 	ni->pids = pv->pids = pv->table->pid;
-	pv->last_lane = UINT32_MAX;		/* none yet */
 	pv->inbox_max = (uint32_t)k->inbox_max;
 	pv->cma = k->cma != P3_NO && smartmap_has(SMARTMAP_F_CMA);
 	pv->together = !p3_rt_oversubscribed();
@@ -1310,6 +1377,7 @@ const struct nal_ops nal_smartmap = {
 	.id = nal_id,
 	.dist = nal_dist,
 	.put = nal_put,
+	.put_small = nal_put_small,
 	.get = nal_get,
 	.getput = nal_getput,
 	.direct = nal_direct,

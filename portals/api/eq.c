@@ -10,9 +10,26 @@
 #include "p3a.h"
 #include "p3_rt.h"
 
+static inline bool valid(const struct nal_ni *ni, ptl_handle_eq_t h)
+{
+	const struct nal_eq *e = &ni->eq[h & 0xffff];
+
+	return (h & 0xffff) < (uint32_t)ni->limits.max_eqs && e->ring && e->gen == (h >> 16 & P3L_GEN_MASK);
+}
+
+/* A cheap look: is there something to read? */
+static inline bool ready(const struct nal_ni *ni, uint32_t eq)
+{
+	const struct nal_eq *e = &ni->eq[eq];
+	uint32_t head = p3_load(&ni->l->eq[eq].head);
+
+	return (int32_t)(p3_load_acq(&e->ring[head & e->mask].word) - (head << 1 | 1)) >= 0;
+}
+
 P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out)
 {
 	struct nal_ni *ni;
+	struct nal_eq *e;
 	struct p3l_ref r;
 	int rc;
 
@@ -29,7 +46,11 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	rc = p3l_eq_alloc(&ni->env, ni->l, count, &r);
 	if (rc != PTL_OK)
 		return rc;
-	ni->handler[r.idx] = handler;
+	e = &ni->eq[r.idx];
+	e->handler = handler;
+	e->mask = (1u << ni->l->eq[r.idx].log2) - 1;
+	e->gen = r.gen;
+	e->ring = p3l_eq_slot(ni->l, &ni->l->eq[r.idx], 0);
 	*out = p3a_handle(ni, P3A_EQ, r.idx, r.gen);
 	return PTL_OK;
 }
@@ -40,8 +61,9 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
-	if (!ni || !p3l_eq_valid(ni->l, p3a_ref(h)))
+	if (!ni || !valid(ni, h))
 		return PTL_EQ_INVALID;
+	ni->eq[h & 0xffff].gen = NAL_EQ_GONE;	/* the ring stays: another thread may be waiting there */
 	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
 }
 
@@ -84,8 +106,8 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 	if (!rc)
 		return PTL_EQ_EMPTY;
 	expand(ni, &s, ev);
-	if (p3_unlikely(take && ni->handler[eq]))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
-		ni->handler[eq](ev);
+	if (p3_unlikely(take && ni->eq[eq].handler))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
+		ni->eq[eq].handler(ev);
 	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
 }
 
@@ -96,14 +118,16 @@ static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool
 
 	sink.eq = (int)eq;
 	sink.got = false;
+	sink.ring = ni->eq[eq].ring;
+	sink.mask = ni->eq[eq].mask;
 	ni->nal->progress(ni, eq, take && ni->env.single ? &sink : NULL);
 	if (p3_likely(sink.got)) {
 		expand(ni, &sink.ev, ev);
-		if (p3_unlikely(ni->handler[eq]))
-			ni->handler[eq](ev);
+		if (p3_unlikely(ni->eq[eq].handler))
+			ni->eq[eq].handler(ev);
 		return PTL_OK;
 	}
-	return p3l_eq_ready(ni->l, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;
+	return ready(ni, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;
 }
 
 static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
@@ -115,9 +139,9 @@ static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
-	if (!ni || !p3l_eq_valid(ni->l, p3a_ref(h)))
+	if (!ni || !valid(ni, h))
 		return PTL_EQ_INVALID;
-	if (p3l_eq_ready(ni->l, eq))
+	if (ready(ni, eq))
 		return fetch(ni, eq, ev, take);
 	return progress(ni, eq, ev, take);
 }
@@ -146,7 +170,7 @@ static bool any_ready(void *arg)
 	struct poll_set *p = arg;
 
 	for (int i = 0; i < p->n; i++)
-		if (p3l_eq_ready(p->ni->l, p->eqs[i] & 0xffff))
+		if (ready(p->ni, p->eqs[i] & 0xffff))
 			return true;
 	return false;
 }
@@ -165,7 +189,7 @@ static int look(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
 	for (int i = 0; i < p->n; i++) {
 		int k = (int)((first + (unsigned)i) % (unsigned)p->n), rc;
 
-		if (!p3l_eq_ready(p->ni->l, p->eqs[k] & 0xffff))
+		if (!ready(p->ni, p->eqs[k] & 0xffff))
 			continue;
 		rc = fetch(p->ni, p->eqs[k] & 0xffff, ev, true);
 		if (rc != PTL_EQ_EMPTY) {
@@ -256,7 +280,7 @@ P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
 	p.ni = p3a_ni_of(h, P3A_EQ);
-	if (!p.ni || !p3l_eq_valid(p.ni->l, p3a_ref(h)))
+	if (!p.ni || !valid(p.ni, h))
 		return PTL_EQ_INVALID;
 	return wait_any(&p, -1, ev, &which);
 }
@@ -272,7 +296,7 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 		return PTL_EQ_INVALID;
 	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
 	for (int i = 0; i < size; i++)
-		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3l_eq_valid(p.ni->l, p3a_ref(eqs[i]))) {
+		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !valid(p.ni, eqs[i])) {
 			*which = i;
 			return PTL_EQ_INVALID;
 		}

@@ -20,19 +20,23 @@ static void fill_hdr(const struct nal_ni *ni, struct p3l_hdr *h, uint8_t type, p
 	h->hdr_data = hdr_data;
 }
 
-static int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
-	       ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
-	       ptl_hdr_data_t hdr_data)
+static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
+		      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
+		      ptl_hdr_data_t hdr_data)
 {
 	struct nal_ni *ni;
 	struct p3l_send s;
 	struct p3l_hdr h;
-	int slot;
+	uint32_t slot;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(mdh, P3A_MD);
 	if (p3_unlikely(!ni))
 		return PTL_MD_INVALID;
+	slot = (uint32_t)ni->nal->find(ni, target);	/* of wildcards: none */
+	if (p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
+	    ni->nal->put_small(ni, slot, p3a_ref(mdh), loff, len, pt, bits, hdr_data))
+		return PTL_OK;
 	if (p3_unlikely(target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY))
 		return PTL_PROCESS_INVALID;
 	fill_hdr(ni, &h, P3L_PUT, pt, ac, bits, roffset, hdr_data);
@@ -47,8 +51,7 @@ static int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t a
 		h.md = s.md.idx;
 		h.md_gen = s.md.gen;
 	}
-	slot = ni->nal->find(ni, target);
-	return ni->nal->put(ni, (uint32_t)slot, &h, &s);
+	return ni->nal->put(ni, slot, &h, &s);
 }
 
 P3A_API int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,

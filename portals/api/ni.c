@@ -127,14 +127,14 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.max_me_list = (uint32_t)ni->limits.max_me_list;
 	s.max_iov = (uint32_t)ni->limits.max_md_iovecs;
 	s.space = 64 << 20;
-	ni->handler = calloc(s.max_eq, sizeof(*ni->handler));
-	if (ni->handler)
+	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
+	if (ni->eq)
 		*rc = ni->nal->start(ni, &s);
 	refused = *rc != PTL_OK && ni->nal_priv ? ni : NULL;
 	if (*rc == PTL_OK)
 		return ni;
-	free(ni->handler);
-	ni->handler = NULL;
+	free(ni->eq);
+	ni->eq = NULL;
 	if (!refused)
 		free(ni);
 	return NULL;
@@ -184,7 +184,7 @@ static void close_ni(struct nal_ni *ni)
 		p3_store_rel(&p3a_table[ni->index], NULL);
 	}
 	ni->nal->stop(ni);
-	free(ni->handler);
+	free(ni->eq);
 	free(ni);
 }
 

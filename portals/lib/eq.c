@@ -10,11 +10,6 @@
  */
 #include "p3l.h"
 
-static struct p3l_slot *slot_of(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t ticket)
-{
-	return (struct p3l_slot *)((char *)ni + q->slots) + (ticket & ((1u << q->log2) - 1));
-}
-
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
 {
 	uint32_t log2 = 2, i, n;	/* fewer slots than an operation has events would never have room */
@@ -42,7 +37,7 @@ int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, s
 	q->rlock = 0;
 	n = 1u << log2;
 	for (uint32_t t = 0; t < n; t++)	/* as if a lap before had been posted */
-		slot_of(ni, q, t)->word = (t - n) << 1 | 1;
+		p3l_eq_slot(ni, q, t)->word = (t - n) << 1 | 1;
 	p3_store_rel(&q->flags, P3L_EQ_USED);
 	*out = (struct p3l_ref){ i, q->gen & P3L_GEN_MASK };
 	rc = PTL_OK;
@@ -71,8 +66,11 @@ int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 	p3l_own_lock(env, ni);
 	p3_store(&q->gen, q->gen + 1);
 	p3_fence();
-	for (uint32_t t = q->tail - (1u << (q->log2 & 31)); t != q->tail; t++)
-		outstanding |= !p3l_eq_slot(ni, q, t) || p3_load_acq(&slot_of(ni, q, t)->word) != (t << 1 | 1);
+	for (uint32_t t = q->tail - (1u << (q->log2 & 31)); t != q->tail; t++) {
+		const struct p3l_slot *s = p3l_eq_slot(ni, q, t);
+
+		outstanding |= !s || p3_load_acq(&s->word) != (t << 1 | 1);
+	}
 	if (!outstanding) {
 		p3l_space_free(ni, q->slots, q->log2 + 6);
 		p3_store_rel(&q->flags, 0);
@@ -90,17 +88,14 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 		 const struct p3l_slot *ev)
 {
 	struct p3l_eq *q = &ni->eq[eq];
-	uint32_t n, prev;
-	struct p3l_slot *s;
+	struct p3l_slot *s = p3l_eq_slot(ni, q, ticket);
+	uint32_t prev = (ticket - (1u << (p3_load(&q->log2) & 31))) << 1 | 1;
 	unsigned spins = 0;
 
-	if (q->log2 > 25 || q->slots >= ni->size || ni->size - q->slots < (uint64_t)64 << q->log2) {
+	if (p3_unlikely(!s)) {
 		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 		return;
 	}
-	n = 1u << q->log2;
-	s = slot_of(ni, q, ticket);
-	prev = (ticket - n) << 1 | 1;
 	while (p3_unlikely(p3_load_acq(&s->word) != prev)) {
 		if ((int32_t)(p3_load(&s->word) - prev) > 0 || ++spins > (1u << 22)) {
 			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.eq_overruns, 1);

@@ -2,9 +2,10 @@
 /*
  * hot.c - the usual case of an inbox message, straight through
  *
- * A short message without ack or offset, whose first ME takes it into a plain buffer, and the caller waits for just this event: matched, copied and handed over in one piece. Everything that differs in any point is left
- * as it is, for the long way (p3l_target_short), which is the reference: whatever this function does, that one would have
- * done too. The only step that could fail half-way, the ticket of the event, comes before the first change.
+ * A short message without ack or offset, whose first ME takes it into a plain buffer, and the caller waits for just this
+ * event: matched, copied and handed over in one piece. Everything that differs in any point is left as it is, for the long
+ * way (p3l_target_short), which is the reference: whatever this function does, that one would have done too. The only step
+ * that could fail half-way, the ticket of the event, comes before the first change.
  */
 #include "p3l.h"
 
@@ -19,7 +20,6 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	uint64_t off, bits = 0, hdr_data = 0;
 	struct p3l_stats *stats;
 	const struct p3l_me *me;
-	struct p3l_slot *s;
 	struct p3l_md *md;
 	struct p3l_eq *q;
 	uint32_t t, i;
@@ -54,12 +54,10 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 		return -1;
 	q = &ni->eq[sink->eq];
 	t = q->head;
-	s = p3l_eq_slot(ni, q, t);
-	if (!s || p3_load(&s->word) != ((t - (1u << q->log2)) << 1 | 1) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
+	if (!p3l_sink_due(sink, t) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
 		return -1;
 
-	p3_store(&s->word, t << 1 | 1);		/* posted and read, as p3l_eq_pass() has it */
-	p3_store_rel(&q->head, t + 1);
+	p3l_sink_pass(ni, sink, t);
 	if (!(md->options & PTL_MD_MANAGE_REMOTE))
 		md->offset = off + n;
 	p3l_md_note(md, md->eq, t);
@@ -102,9 +100,9 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
  * A message of a polled entry needs no lock, since nobody else takes it or matches there. For any other the lock of the
  * lane and of the entry are taken, each by one try.
  */
-int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst)
+int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
+		  struct p3l_sink *sink, bool burst)
 {
-	struct p3l_lane_hdr *lane = p3l_lane(ni, slot);
 	uint32_t head = p3_load(&lane->head), pt, n, f;
 	struct p3l_line *m = p3l_lane_line(ni, lane, head);
 	bool polled;

@@ -17,12 +17,16 @@ static unsigned words(unsigned f)
 	return (pairs & 3) + (pairs >> 2) + (f >> 4 & 1);
 }
 
+uint32_t p3l_lane_look(struct p3l_lane_hdr *l, struct p3l_lane_tx *tx)
+{
+	tx->head_seen = p3_load_acq(&l->head_pub);
+	return tx->head_seen;
+}
+
 static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx, uint32_t lines)
 {
-	if (p3_likely(ni->lane_lines - (tx->tail - tx->head_seen) > lines))	/* > : the line behind stays free */
-		return true;
-	tx->head_seen = p3_load_acq(&l->head_pub);
-	return ni->lane_lines - (tx->tail - tx->head_seen) > lines;
+	return p3_likely(ni->lane_lines - (tx->tail - tx->head_seen) > lines) ||	/* > : the line behind stays free */
+	       ni->lane_lines - (tx->tail - p3l_lane_look(l, tx)) > lines;
 }
 
 /* Publish a message of @lines at the tail, its first word last. */
@@ -48,19 +52,6 @@ bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uin
 	return room(ni, p3l_lane(ni, slot), tx, 2 * lines);
 }
 
-/* Whole words, then bytes, without a call, which would take longer than the copy. */
-static inline void copy_words(uint8_t *d, const uint8_t *s, uint32_t n)
-{
-	for (; n >= 8; d += 8, s += 8, n -= 8) {
-		p3l_copy(d, s, 8);
-		p3_barrier();			/* keeps this a loop */
-	}
-	for (; n; n--) {
-		*d++ = *s++;
-		p3_barrier();
-	}
-}
-
 /* The lines behind the first. */
 static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, const uint8_t *s, uint32_t n)
 {
@@ -69,7 +60,7 @@ static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, c
 
 		p3_store(&m->word, p3l_word(P3L_W_MORE, line));
 		if (p3_unlikely(n < P3L_CONT)) {
-			copy_words(m->more, s, n);
+			p3l_copy_short(m->more, s, n);
 			return;
 		}
 		p3l_copy(m->more, s, P3L_CONT);
@@ -98,6 +89,32 @@ static void ring(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx)
 	tx->used = true;
 }
 
+uint32_t p3l_lane_put_line(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t slot, struct p3l_lane_tx *tx, uint32_t pt,
+			   uint64_t match_bits, uint64_t hdr_data, const void *data, uint32_t n, bool ask)
+{
+	struct p3l_line *m = p3l_lane_line(ni, l, tx->tail);
+	uint32_t old, head = (match_bits ? P3L_LF_MATCH : 0) | (hdr_data ? P3L_LF_HDR : 0) | pt << 8 | n << 16;
+	uint8_t *d = m->body;
+
+	_Static_assert(offsetof(struct p3l_line, pt) == 5 && offsetof(struct p3l_line, len) == 6, "one store");
+	p3l_copy(m->more, &head, 4);		/* flags, pt, len */
+	if (match_bits) {
+		p3l_copy(d, &match_bits, 8);
+		d += 8;
+	}
+	if (hdr_data) {
+		p3l_copy(d, &hdr_data, 8);
+		d += 8;
+	}
+	p3l_copy_short(d, data, n);
+	old = publish(tx, m, 1, ask);
+	if (!ask)		/* else the owner marks the next lines, and has them */
+		p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
+	if (p3_unlikely(!tx->used))
+		ring(ni, slot, tx);
+	return old;
+}
+
 uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
 		  const void *data, bool ask)
 {
@@ -107,31 +124,8 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	struct p3l_line *m;
 	uint64_t *w;
 
-	/* the usual case: all in one line */
-	if (p3_likely(!h->roffset && !h->ack && !h->ac && h->rlength + (first & 1) * 8 + (first >> 1) * 8 <= sizeof(m->body))) {
-		uint8_t *d;
-
-		m = p3l_lane_line(ni, l, tx->tail);
-		d = m->body;
-		m->flags = first;
-		m->pt = (uint8_t)h->pt;
-		m->len = (uint16_t)h->rlength;
-		if (first & P3L_LF_MATCH) {
-			p3l_copy(d, &h->match_bits, 8);
-			d += 8;
-		}
-		if (first & P3L_LF_HDR) {
-			p3l_copy(d, &h->hdr_data, 8);
-			d += 8;
-		}
-		copy_words(d, data, (uint32_t)h->rlength);
-		old = publish(tx, m, 1, ask);
-		if (!ask)		/* else the owner marks the next lines, and has them */
-			p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
-		if (p3_unlikely(!tx->used))
-			ring(ni, slot, tx);
-		return old;
-	}
+	if (p3_likely(!h->roffset && !h->ack && !h->ac && p3l_one_line(h->match_bits, h->hdr_data, h->rlength)))
+		return p3l_lane_put_line(ni, l, slot, tx, h->pt, h->match_bits, h->hdr_data, data, (uint32_t)h->rlength, ask);
 	f = (uint8_t)(first | (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0));
 	bytes = words(f) * 8 + (uint32_t)h->rlength;
 	lines = p3l_lines(bytes);
@@ -154,7 +148,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	if (f & P3L_LF_AC)
 		*w++ = h->ac;
 	n = (uint32_t)h->rlength - (bytes > P3L_BODY ? bytes - P3L_BODY : 0);
-	copy_words((uint8_t *)w, data, n);
+	p3l_copy_short((uint8_t *)w, data, n);
 	put_more(ni, l, tx->tail + 1, (const uint8_t *)data + n, (uint32_t)h->rlength - n);
 	old = publish(tx, m, lines, ask);
 	if (p3_unlikely(!tx->used))
@@ -233,15 +227,14 @@ again:
 	return (int)lines;
 }
 
-void p3l_data_read(const struct p3l_data *d, void *to, uint64_t n)
+void p3l_data_read_more(const struct p3l_data *d, uint8_t *t, uint64_t n)
 {
-	uint32_t k = n < d->n_first ? (uint32_t)n : d->n_first, line = d->line;
-	uint8_t *t = to;
+	uint32_t line = d->line;
 
-	copy_words(t, d->first, k);
-	for (t += k, n -= k; n >= P3L_CONT; t += P3L_CONT, n -= P3L_CONT)
+	p3l_copy_short(t, d->first, d->n_first);
+	for (t += d->n_first, n -= d->n_first; n >= P3L_CONT; t += P3L_CONT, n -= P3L_CONT)
 		p3l_copy(t, d->ring[line++ & d->mask].more, P3L_CONT);
-	copy_words(t, d->ring[line & d->mask].more, (uint32_t)n);
+	p3l_copy_short(t, d->ring[line & d->mask].more, (uint32_t)n);
 }
 
 /* The message at the head is consumed. The producer learns of it a quarter of a ring later at most. */

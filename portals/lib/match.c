@@ -192,8 +192,8 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->src_md = h->md;
 	op->src_md_gen = h->md_gen;
 	op->has_ticket = 0;
-	op->me = md->me;
-	op->me_gen = p3l_me(ni, md->me - 1)->gen;
+	op->me = p3_load(&md->me);
+	op->me_gen = op->me - 1 < ni->max_me ? p3l_me(ni, op->me - 1)->gen : 0;
 	op->handed = 0;
 	op->link = 0;
 	op->old_offset = md->offset;
@@ -259,13 +259,18 @@ drop:
 
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail)
 {
-	struct p3l_md *md = p3l_md(ni, op->md);
-	bool ack = op->ack && !fail && op->type == P3L_PUT && !(op->options & PTL_MD_ACK_DISABLE);
+	uint32_t i = p3_load(&op->md), type = p3_load(&op->type), left;
+	struct p3l_md *md = p3l_md(ni, i);
+	bool ack = op->ack && !fail && type == P3L_PUT && !(op->options & PTL_MD_ACK_DISABLE);
 	int eq = p3l_eq_of(ni, op->eq);
 	struct p3l_slot ev;
-	uint32_t left;
 
-	slot_from_op(op, (uint8_t)(start_kind[op->type] + 1), fail, &ev);	/* END follows START in the enum */
+	if (p3_unlikely(i >= ni->max_md || type - P3L_PUT > P3L_GETPUT - P3L_PUT)) {	/* somebody wrote over the record */
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		return false;
+	}
+	slot_from_op(op, (uint8_t)(start_kind[type] + 1), fail, &ev);	/* END follows START in the enum */
 	op->fail = fail;
 	p3_store_rel(&op->state, P3L_OP_END);
 	P3L_POINT("end");
@@ -287,7 +292,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;
 	P3L_POINT("unpended");
 	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
-		p3l_md_done(env, ni, op->md, &ev);
+		p3l_md_done(env, ni, i, &ev);
 	P3L_POINT("done");
 	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
 	return ack;
@@ -356,7 +361,8 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 			ev.link = t;
 		ev.kind_fail = PTL_EVENT_PUT_END;
 		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) &&
-			      p3l_eq_pass(ni, (uint32_t)eq, t))) {
+			      t == p3_load(&ni->eq[eq].head) && p3l_sink_due(sink, t))) {
+			p3l_sink_pass(ni, sink, t);
 			ev.word = t << 1 | 1;
 			sink->ev = ev;
 			sink->got = true;

@@ -196,7 +196,7 @@ static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_m
 	*out = md_alloc(ni);
 	if (*out) {
 		md = p3l_md(ni, *out - 1);
-		md->me = 0;
+		p3_store(&md->me, 0);
 		p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));
 		md->pending = 0;
 		rc = fill(ni, md, a, false);
@@ -244,7 +244,7 @@ int p3l_md_attach(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref m
 		goto err_free;
 	}
 	*out = ref_of(ni, i);
-	p3l_md(ni, i - 1)->me = me.idx + 1;
+	p3_store(&p3l_md(ni, i - 1)->me, me.idx + 1);
 	p3_store_rel(&p3l_md(ni, i - 1)->flags, p3l_md(ni, i - 1)->flags | P3L_MD_USED);
 	p3_store_rel(&p3l_me(ni, me.idx)->md, i);
 	p3l_unlock(ni, pt);
@@ -268,7 +268,7 @@ int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 		if (!(p3_load_acq(&md->flags) & P3L_MD_USED) || (p3_load(&md->gen) & P3L_GEN_MASK) != r.gen ||
 		    me > ni->max_me)
 			return PTL_MD_INVALID;
-		*pt = me ? p3l_me(ni, me - 1)->pt : P3L_MAX_PT + r.idx % P3L_PT_STRIPES;
+		*pt = me ? p3_load(&p3l_me(ni, me - 1)->pt) : P3L_MAX_PT + r.idx % P3L_PT_STRIPES;
 		if (*pt >= P3L_MAX_PT + P3L_PT_STRIPES)
 			return PTL_MD_INVALID;
 		p3l_lock(env, ni, *pt);
@@ -457,7 +457,7 @@ static inline int memd(const struct p3l_env *env, struct p3l_ni *ni, const struc
 	}
 	p3l_me_fill(p3l_me(ni, me - 1), pt, id, bits, ignore, unlink);
 	p3l_me(ni, me - 1)->md = md;
-	p3l_md(ni, md - 1)->me = me;
+	p3_store(&p3l_md(ni, md - 1)->me, me);
 	p3_store_rel(&p3l_md(ni, md - 1)->flags, p3l_md(ni, md - 1)->flags | P3L_MD_USED);
 	rc = p3l_me_link_locked(ni, pt, me - 1, base ? base->idx + 1 : 0, pos);
 	if (rc != PTL_OK)
@@ -471,7 +471,7 @@ err_unlock:
 err_me:
 	p3l_me_free(ni, me - 1);
 err_md:
-	p3l_md(ni, md - 1)->me = 0;
+	p3_store(&p3l_md(ni, md - 1)->me, 0);
 	md_push(ni, md - 1);
 	return rc;
 }

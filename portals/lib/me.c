@@ -56,7 +56,7 @@ void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t b
 	me->match_nid = id.nid;
 	me->match_pid = id.pid;
 	me->md = 0;
-	me->pt = (uint16_t)pt;
+	p3_store(&me->pt, (uint16_t)pt);
 	me->flags = P3L_ME_USED | (unlink == PTL_UNLINK ? P3L_ME_UNLINK : 0);
 }
 
@@ -141,7 +141,7 @@ int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 	if (r.idx >= ni->max_me)
 		return PTL_ME_INVALID;
 	me = p3l_me(ni, r.idx);
-	*pt = me->pt;
+	*pt = p3_load(&me->pt);
 	if (!me_is(me, r) || *pt >= P3L_MAX_PT)
 		return PTL_ME_INVALID;
 	p3l_lock(env, ni, *pt);

@@ -371,6 +371,24 @@ struct p3l_ni {
 	struct p3l_eq eq[P3L_MAX_EQ];
 };
 
+static inline void p3l_copy(void *d, const void *s, size_t n)
+{
+	__builtin_memcpy(d, s, n);
+}
+
+/* Whole words, then bytes, without a call, which would take longer than the copy. */
+static inline void p3l_copy_short(uint8_t *d, const uint8_t *s, uint32_t n)
+{
+	for (; n >= 8; d += 8, s += 8, n -= 8) {
+		p3l_copy(d, s, 8);
+		p3_barrier();			/* keeps this a loop */
+	}
+	for (; n; n--) {
+		*d++ = *s++;
+		p3_barrier();
+	}
+}
+
 /* Pieces of a region. Indices are checked by the callers; these only compute. */
 static inline struct p3l_me *p3l_me(const struct p3l_ni *ni, uint32_t i)
 {
@@ -548,17 +566,26 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 
 	return s && (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
 }
-/* Owner, one thread: ticket @t is ours and the next to be read: count it as posted and read. False: post it. */
-static inline bool p3l_eq_pass(struct p3l_ni *ni, uint32_t eq, uint32_t t)
-{
-	struct p3l_eq *q = &ni->eq[eq];
-	struct p3l_slot *s = p3l_eq_slot(ni, q, t);
+/* Where the owner wants the next event of queue @eq, instead of in the queue, if it is the only one there. */
+struct p3l_sink {
+	int eq;
+	bool got;
+	uint32_t mask;			/* the queue's slots, as the owner knows them */
+	struct p3l_slot *ring;
+	struct p3l_slot ev;
+};
 
-	if (!s || t != q->head || p3_load_acq(&s->word) != ((t - (1u << q->log2)) << 1 | 1))
-		return false;
-	p3_store_rel(&s->word, t << 1 | 1);
-	p3_store_rel(&q->head, t + 1);
-	return true;
+/* Could ticket @t be posted now? */
+static inline bool p3l_sink_due(const struct p3l_sink *k, uint32_t t)
+{
+	return p3_load_acq(&k->ring[t & k->mask].word) == ((t - k->mask - 1) << 1 | 1);
+}
+
+/* Ticket @t, which is the next to be read, counts as posted and read. */
+static inline void p3l_sink_pass(struct p3l_ni *ni, const struct p3l_sink *k, uint32_t t)
+{
+	p3_store_rel(&k->ring[t & k->mask].word, t << 1 | 1);
+	p3_store_rel(&ni->eq[k->eq].head, t + 1);
 }
 
 static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
@@ -580,12 +607,6 @@ static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
 
 /* match.c: an operation at its target, run by any mover */
 enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT, P3L_OTHER };
-/* Where the owner wants the next event of queue @eq, instead of in the queue, if it is the only one there. */
-struct p3l_sink {
-	int eq;
-	bool got;
-	struct p3l_slot ev;
-};
 struct p3l_short {
 	bool ack;
 	uint64_t off, mlength;
@@ -665,6 +686,19 @@ bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uin
 /* Write a put with payload @data; there is room. @ask: return what the word held before (state of p3l_word, 0: stale). */
 uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, const struct p3l_hdr *h,
 		  const void *data, bool ask);
+/* The usual put, which is one line: no offset, ack, AC entry; p3l_one_line(). As p3l_lane_put() otherwise. */
+uint32_t p3l_lane_put_line(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t slot, struct p3l_lane_tx *tx, uint32_t pt,
+			   uint64_t match_bits, uint64_t hdr_data, const void *data, uint32_t n, bool ask);
+uint32_t p3l_lane_look(struct p3l_lane_hdr *l, struct p3l_lane_tx *tx);	/* head_pub, now */
+static inline bool p3l_lane_room_line(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *tx)
+{
+	return p3_likely(ni->lane_lines - (tx->tail - tx->head_seen) > 1) ||
+	       ni->lane_lines - (tx->tail - p3l_lane_look(l, tx)) > 1;
+}
+static inline bool p3l_one_line(uint64_t match_bits, uint64_t hdr_data, uint64_t len)
+{
+	return len <= P3L_BODY - 16 || (len <= P3L_BODY && len + 8 * (!!match_bits + !!hdr_data) <= P3L_BODY);
+}
 /* Is there a message at the head? Cheap look without the lock. */
 static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *l)
 {
@@ -682,7 +716,14 @@ struct p3l_data {
 };
 /* Decode the message at the head [lane lock held]: lines it takes, 0 none, -1 nonsense. */
 int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, struct p3l_data *data);
-void p3l_data_read(const struct p3l_data *d, void *to, uint64_t n);	/* the first @n bytes */
+void p3l_data_read_more(const struct p3l_data *d, uint8_t *to, uint64_t n);
+static inline void p3l_data_read(const struct p3l_data *d, void *to, uint64_t n)	/* the first @n bytes */
+{
+	if (p3_likely(n <= d->n_first))
+		p3l_copy_short(to, d->first, (uint32_t)n);
+	else
+		p3l_data_read_more(d, to, n);
+}
 void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines);
 /* Give the lines before the head back to the producer (their payload has been copied). */
 void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l);
@@ -695,7 +736,8 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 }
 
 /* hot.c */
-int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, uint32_t slot, struct p3l_sink *sink, bool burst);
+int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
+		  struct p3l_sink *sink, bool burst);
 
 /* iov.c: pieces of an MD's memory. Walks [off, off+len) of the MD; @seg gets address and length of each piece. */
 struct p3l_walk {
@@ -720,10 +762,6 @@ static inline void p3l_count(const struct p3l_env *env, uint64_t *c, uint64_t n)
 		p3_add(c, n);
 }
 
-static inline void p3l_copy(void *d, const void *s, size_t n)
-{
-	__builtin_memcpy(d, s, n);
-}
 
 /* Fault injection for tests: a point where a mover may die. */
 #ifdef P3_FAULT

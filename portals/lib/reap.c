@@ -29,22 +29,19 @@
 
 #define PATIENCE 20000		/* looks at something that a living mover is about to change */
 
-static struct p3l_slot *slot_of(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
-{
-	const struct p3l_eq *q = &ni->eq[eq];
-
-	return (struct p3l_slot *)((char *)ni + q->slots) + (ticket & ((1u << q->log2) - 1));
-}
-
+/* Where a peer has written nonsense over the queue's place there is nothing to post any more. */
 static bool posted(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
 {
-	return (int32_t)(p3_load_acq(&slot_of(ni, eq, ticket)->word) - (ticket << 1 | 1)) >= 0;
+	const struct p3l_slot *s = p3l_eq_slot(ni, &ni->eq[eq], ticket);
+
+	return !s || (int32_t)(p3_load_acq(&s->word) - (ticket << 1 | 1)) >= 0;
 }
 
 /* Could it be posted now? Only when the slot holds the lap before, or a dead writer's beginning of this one. */
 static bool slot_is_due(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
 {
-	uint32_t n = 1u << ni->eq[eq].log2, word = p3_load_acq(&slot_of(ni, eq, ticket)->word);
+	const struct p3l_slot *s = p3l_eq_slot(ni, &ni->eq[eq], ticket);
+	uint32_t n = 1u << (ni->eq[eq].log2 & 31), word = s ? p3_load_acq(&s->word) : ticket << 1 | 1;
 
 	return word == ((ticket - n) << 1 | 1) || word == ticket << 1 || (int32_t)(word - (ticket << 1 | 1)) >= 0;
 }
@@ -53,10 +50,12 @@ static bool slot_is_due(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
 static void post_for(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,
 		     const struct p3l_slot *ev)
 {
-	if (posted(ni, eq, ticket))
+	struct p3l_slot *s = p3l_eq_slot(ni, &ni->eq[eq], ticket);
+
+	if (!s || posted(ni, eq, ticket))
 		return;
-	if (p3_load(&slot_of(ni, eq, ticket)->word) == ticket << 1)	/* it died filling it */
-		p3_store_rel(&slot_of(ni, eq, ticket)->word, (ticket - (1u << ni->eq[eq].log2)) << 1 | 1);
+	if (p3_load(&s->word) == ticket << 1)	/* it died filling it */
+		p3_store_rel(&s->word, (ticket - (1u << (ni->eq[eq].log2 & 31))) << 1 | 1);
 	p3l_eq_post(env, ni, eq, ticket, ev);
 }
 
@@ -163,7 +162,7 @@ static void go_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op
 			post_for(env, ni, (uint32_t)eq, md->last_ticket, &ev);
 		}
 		if (out)
-			md->me = 0;
+			p3_store(&md->me, 0);
 		p3l_md_free_locked(ni, op->md);
 	}
 	if (out)

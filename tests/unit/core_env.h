@@ -63,6 +63,12 @@ __attribute__((unused)) static struct p3l_env c_env(uint32_t slot, bool single)
 	return (struct p3l_env){ .self = slot + 1, .single = single, .alive = c_alive, .relax = c_relax };
 }
 
+__attribute__((unused)) static struct p3l_sink c_sink(const struct p3l_ni *ni, uint32_t eq)
+{
+	return (struct p3l_sink){ .eq = (int)eq, .ring = p3l_eq_slot(ni, &ni->eq[eq], 0),
+				  .mask = (1u << ni->eq[eq].log2) - 1 };
+}
+
 __attribute__((unused)) static struct p3l_hdr c_hdr(enum p3l_type type, uint32_t src, uint32_t pt, uint64_t bits,
 						    uint64_t len)
 {

@@ -170,12 +170,12 @@ static bool script(void)
 	if (!rnd(10))
 		side[0].ni->ac[0].uid = side[1].ni->ac[0].uid = rnd(2) ? PTL_UID_ANY : 1;
 	for (int n = 0; ok && n < 60; n++) {
-		struct p3l_sink a = { .eq = (int)wanted }, b = a;
+		struct p3l_sink a = c_sink(side[0].ni, wanted), b = c_sink(side[1].ni, wanted);
 		int rc;
 
 		for (uint64_t k = rnd(3); k > 0; k--)
 			send_both();
-		rc = p3l_inbox_hot(&side[0].env, side[0].ni, 2, &a, rnd(2));
+		rc = p3l_inbox_hot(&side[0].env, side[0].ni, p3l_lane(side[0].ni, 2), 2, &a, rnd(2));
 		if (rc < 0)
 			long_way(&side[0], &a);
 		straight += rc > 0;

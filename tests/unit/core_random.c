@@ -461,7 +461,7 @@ static bool in_one_step(const struct r_req *q)
 	memset(bytes, step_no, sizeof(bytes));
 	env[0].single = chance(50);
 	if (env[0].single && eq >= 0)
-		sink.eq = (int)eq_ref[eq].idx;
+		sink = c_sink(L, eq_ref[eq].idx);
 	rc = p3l_target_short(&env[0], L, &h, &data, &done, &sink);
 	SAY("%d: short put pt %u bits %llx len %llu sink %d: %d%s", step_no, q->pt, (long long)q->match_bits,
 	    (long long)q->rlength, sink.eq, rc, sink.got ? ", handed over" : "");

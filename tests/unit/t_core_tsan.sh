@@ -17,7 +17,7 @@ if ! $cc -std=gnu11 -O1 -g -w -fsanitize=thread -D_GNU_SOURCE -I"$src/portals/in
 	echo "not ok 1 - does not compile"
 	exit 1
 fi
-if TSAN_OPTIONS="suppressions=$src/tests/unit/core_tsan.supp" ./stress threads 1500 >log 2>&1 && ! grep -q '^WARNING' log; then
+if TSAN_OPTIONS="history_size=7 suppressions=$src/tests/unit/core_tsan.supp" ./stress threads 1500 >log 2>&1 && ! grep -q '^WARNING' log; then
 	echo "ok 1 - no race"
 else
 	echo "not ok 1 - races"
