@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "tap.h"
-#include "core_env.h"
+#include "../common/tap.h"
+#include "../unit/core_env.h"
 
 static struct p3l_ni *ni;
 static struct p3l_env owner, mover, other;

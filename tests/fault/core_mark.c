@@ -6,8 +6,8 @@
  * message, and fills it again past the line that is being marked; then the owner goes on. No byte of what waits in the lane
  * may have changed, whatever the line held when the owner looked at it.
  */
-#include "tap.h"
-#include "core_env.h"
+#include "../common/tap.h"
+#include "../unit/core_env.h"
 
 enum { MAX = 400 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "p3l.h"
+#include "../../portals/lib/p3l.h"
 
 #define C_SLOTS 4
 #define C_NID 7

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_eq.c - event queues: order of tickets, overrun, wrap of the counters, promises, freed queues */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static struct p3l_ni *ni;

@@ -7,7 +7,7 @@
  * queue, lane, bytes. Options: --seed N, --scripts N.
  */
 #include <stdio.h>
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 #define BUF 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_iov.c - walking pieces of memory, against byte-by-byte arithmetic */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static void t_walk_agrees_with_counting_bytes(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_lane.c - the inbox: messages of every shape round the ring many times, room, nonsense */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static struct p3l_ni *ni;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_match.c - an operation at its target: the rules of section 4 one by one (their mixture: core_random.c) */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static struct p3l_ni *ni;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_ni.c - layout of a region, what a peer believes of it, space for event slots and vectors */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static void t_parts_of_a_region_do_not_overlap(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_own.c - the initiator's side: sends, acks, replies, and what each costs its MD */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static struct p3l_ni *ni;

@@ -13,7 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 #include "core_ref.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* core_reap.c - repair where a living mover is in the way (what the dead leave by themselves: tests/fault/core_die.c) */
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 static struct p3l_ni *ni;

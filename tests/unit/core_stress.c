@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "tap.h"
+#include "../common/tap.h"
 #include "core_env.h"
 
 enum { MAX_MOVERS = 7, WINDOW = 128, PTS = 4, MDS = 16 };
