@@ -80,8 +80,7 @@ static void p_pidns(int r)
 static void p_nobody(int r)
 {
 	(void)r;
-	if (!geteuid() && (setgid(65534) || setuid(65534)))
-		_exit(3);
+	t_be_nobody();
 }
 
 static void need_seccomp(void)

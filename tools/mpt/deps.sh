@@ -9,7 +9,7 @@
 DEPS=$BUILD/deps
 TREE=$DEPS/root		# where packages are unpacked
 
-# need|nice  Debian package  test that it is here  what it is for
+# need|nice|test  Debian package  test that it is here  what it is for
 package_table()
 {
 	cat <<-'END'
@@ -30,6 +30,9 @@ package_table()
 	nice valgrind         cmd:valgrind     tests that count instructions and check memory
 	nice spin             cmd:spin         checks the models of the protocols in tests/model
 	nice gnuplot-nox      cmd:gnuplot      plots of the report (drawn more plainly without it)
+	test g++              cmd:g++          checks the headers in C++
+	test clang            cmd:clang        builds everything a second time
+	test groff            cmd:groff        checks the manual pages
 	END
 }
 
@@ -198,20 +201,30 @@ settle_tree()
 
 fetch_tree() { fetch "$TREE" "$@" && settle_tree; }
 
+# May packages be installed at all: by root, or by sudo that needs no password or can ask for one?
+can_install()
+{
+	[ -z "${NO_INSTALL:-}" ] && command -v apt-get >/dev/null && { [ -n "${YES:-}" ] || [ -t 0 ]; } &&
+		{ [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }; }
+}
+
 # Print what is missing and why; provide it. Return 1 when something needed cannot be had.
 provide_packages()
 {
-	local kind name probe why missing=() needed=() how= sudo= a
+	local kind name probe why missing=() needed=() unpackable=() how= sudo= a
 
 	use_tree
 	while read -r kind name probe why; do
 		[ -n "$kind" ] || continue
 		have "$probe" && continue
-		[ "$kind" = nice ] && [ -e "$DEPS/without-$name" ] && continue
+		[ "$kind" != need ] && [ -e "$DEPS/without-$name" ] && continue
+		# for the tests only, and only where it can be installed: they skip what needs it
+		[ "$kind" = test ] && { [ "$cmd" != test ] || ! can_install; } && continue
 		[ ${#missing[@]} -eq 0 ] && say "missing on this machine:"
-		printf '  %-16s %s%s\n' "$name" "$why" "$([ "$kind" = nice ] && echo ' (can be done without)')"
+		printf '  %-16s %s%s\n' "$name" "$why" "$([ "$kind" != need ] && echo ' (can be done without)')"
 		missing+=("$name")
 		[ "$kind" = need ] && needed+=("$name")
+		[ "$kind" = test ] || unpackable+=("$name")
 	done < <(package_table)
 	[ ${#missing[@]} -eq 0 ] && return 0
 
@@ -236,7 +249,13 @@ provide_packages()
 			case $a in
 			''|[Yy]*) ;;
 			[Uu]*) how=unpack ;;
-			*) [ ${#needed[@]} -eq 0 ]; return ;;
+			*)	# what can be done without is not asked for again
+				mkdir -p "$DEPS"
+				for a in "${missing[@]}"; do
+					case " ${needed[*]+"${needed[*]}"} " in *" $a "*) ;; *) touch "$DEPS/without-$a" ;; esac
+				done
+				[ ${#needed[@]} -eq 0 ]
+				return ;;
 			esac
 		else
 			say "Nobody to ask (no terminal), and no --yes: they will be unpacked under $(short "$DEPS") instead."
@@ -249,7 +268,8 @@ provide_packages()
 			apt-get install -y --no-install-recommends "${missing[@]}" && return 0
 		note "apt-get install failed; trying to unpack under $(short "$DEPS") instead"
 	fi
-	if ! step "download and unpack ${#missing[@]} packages and what they need" deps-unpack fetch_tree "${missing[@]}"; then
+	[ ${#unpackable[@]} -eq 0 ] && return 0
+	if ! step "download and unpack ${#unpackable[@]} packages and what they need" deps-unpack fetch_tree "${unpackable[@]}"; then
 		[ ${#needed[@]} -eq 0 ] && return 0
 		step "download and unpack ${#needed[@]} packages and what they need" deps-unpack fetch_tree "${needed[@]}" || return 1
 	fi
