@@ -35,7 +35,6 @@
  */
 #define MPIDI_PTL_BUFS          2
 #define MPIDI_PTL_BUF_SIZE      (64 * 1024)
-#define MPIDI_PTL_BATCH         32      /* events taken before others have their turn */
 #define MPIDI_PTL_YIELD_NS      100000  /* how long a waiting rank yields before it sleeps */
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
 

@@ -291,16 +291,6 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
 
         mpi_errno = poll_event(0, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
-        /* It was there before we looked, so more may be: each is cheaper here than by way of the caller. */
-        if (made_progress && idle == 0) {
-            int more = TRUE;
-
-            for (int n = 1; more && n < MPIDI_PTL_BATCH; n++) {
-                more = FALSE;
-                mpi_errno = poll_event(0, &more);
-                MPIR_ERR_CHECK(mpi_errno);
-            }
-        }
         if (unlikely(MPIDI_PTL.sendq_head != NULL)) {
             mpi_errno = MPIDI_PTL_Send_pending(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
@@ -324,7 +314,7 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
         if (made_progress) {
             empty_tests = 0;
             idle = 0;
-            if (!is_blocking && ++rounds == MPIDI_PTL_BATCH)
+            if (!is_blocking && ++rounds == 32)
                 break;
             continue;
         }
