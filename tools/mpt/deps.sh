@@ -142,6 +142,20 @@ fetch()
 	return 1
 }
 
+# settle_linker_scripts ROOT FINAL - they name the static part of libc by an absolute path, which is in ROOT, unpacked, and
+# will be in FINAL
+settle_linker_scripts()
+{
+	local f n
+	for f in "$1/usr/lib/$(multiarch)"/lib*.so; do
+		[ -f "$f" ] && [ ! -L "$f" ] && head -c 200 "$f" | grep -aq 'GNU ld script' || continue
+		for n in $(grep -oE '/usr/lib/[^ ]+' "$f" | sort -u); do
+			[ -e "$1$n" ] && sed -i "s, $n , $2$n ,g" "$f"
+		done
+	done
+	return 0
+}
+
 # Scripts that name /usr/share/... in their text are made to name the tree; names that dpkg's alternatives would make,
 # and wrappers for the compiler, are added.
 settle_tree()
@@ -161,13 +175,7 @@ settle_tree()
 	done
 	[ -e "$u/bin/gnuplot" ] || for f in "$u/bin/gnuplot-nox"; do [ -e "$f" ] && ln -sf gnuplot-nox "$u/bin/gnuplot"; done
 	[ -e "$u/bin/pkg-config" ] || { [ -e "$u/bin/pkgconf" ] && ln -sf pkgconf "$u/bin/pkg-config"; }
-	# linker scripts name the static part of libc by an absolute path that is now in the tree
-	for f in "$u/lib/$m"/lib*.so; do
-		[ -f "$f" ] && [ ! -L "$f" ] && head -c 200 "$f" | grep -aq 'GNU ld script' || continue
-		for n in $(grep -oE '/usr/lib/[^ ]+' "$f" | sort -u); do
-			[ -e "$TREE$n" ] && sed -i "s, $n , $TREE$n ,g" "$f"
-		done
-	done
+	settle_linker_scripts "$TREE" "$TREE"
 	# links by absolute path, of development names
 	find "$u/lib" -type l -lname '/*' 2>/dev/null | while read -r f; do
 		n=$(readlink "$f")
