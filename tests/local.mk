@@ -25,8 +25,10 @@ tests_common_limit_CPPFLAGS = $(T_CPPFLAGS)
 tests_common_multi_SOURCES = tests/common/multi.c tests/common/multi.h tests/common/tap.h
 tests_common_multi_CPPFLAGS = $(T_CPPFLAGS)
 
-EXTRA_DIST += tests/run tests/layout.sh tests/distcheck.sh tests/readme.sh tests/common/one tests/common/count tests/valgrind/suppressions .ci/run
-P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900 readme/readme:tests/readme.sh:limit=300
+EXTRA_DIST += tests/run tests/layout.sh tests/layout.wide tests/distcheck.sh tests/readme.sh tests/common/one \
+	tests/common/count tests/valgrind/suppressions .ci/run
+P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900 \
+	readme/readme:tests/readme.sh:limit=300
 
 include $(top_srcdir)/tests/unit/local.mk
 include $(top_srcdir)/tests/doc/local.mk

@@ -111,15 +111,18 @@ __attribute__((unused)) static int p_events_(ptl_handle_eq_t eq, ptl_event_t *ev
 }
 #define EVENTS(eq, ev, ...)									\
 	p_events_(eq, ev, (const ptl_event_kind_t[]){ __VA_ARGS__ },				\
-		  (int)(sizeof((const ptl_event_kind_t[]){ __VA_ARGS__ }) / sizeof(ptl_event_kind_t)), __FILE__, __LINE__)
+		  (int)(sizeof((const ptl_event_kind_t[]){ __VA_ARGS__ }) / sizeof(ptl_event_kind_t)),	\
+		  __FILE__, __LINE__)
 
 /*
  * The events of an acknowledged put into ev[0..]: SEND_START, SEND_END, ACK, and UNLINK last where @unlink. The ACK may
  * be read before SEND_END (5.4 item 8); here it is put back behind it.
  */
-__attribute__((unused)) static void p_acked_(ptl_handle_eq_t eq, ptl_event_t *ev, int unlink, const char *file, int line)
+__attribute__((unused)) static void p_acked_(ptl_handle_eq_t eq, ptl_event_t *ev, int unlink, const char *file,
+					     int line)
 {
-	static const ptl_event_kind_t want[] = { PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK, PTL_EVENT_UNLINK };
+	static const ptl_event_kind_t want[] = { PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_ACK,
+						 PTL_EVENT_UNLINK };
 
 	memset(ev, 0xee, 4 * sizeof(*ev));
 	for (int i = 0; i < 3 + unlink; i++)
@@ -199,11 +202,13 @@ __attribute__((unused)) static long long p_drops(void)
 /* What this rank knows, for whoever reads why a test failed: the registers and, with PTL_DUMP_SIGNAL, the interface. */
 __attribute__((unused)) static void p_tell(void)
 {
-	static const struct { ptl_sr_index_t i; const char *name; } sr[] = {
-		{ PTL_SR_DROP_COUNT, "drop_count" }, { PTL_SR_DROP_LENGTH, "drop_length" }, { PTL_SR_RECV_COUNT, "recv_count" },
-		{ PTL_SR_RECV_LENGTH, "recv_length" }, { PTL_SR_SEND_COUNT, "send_count" },
-		{ PTL_SR_SEND_LENGTH, "send_length" }, { PTL_SR_CORRUPT_NP, "corrupt" }
-	};
+	static const struct reg {
+		ptl_sr_index_t i;
+		const char *name;
+	} sr[] = { { PTL_SR_DROP_COUNT, "drop_count" }, { PTL_SR_DROP_LENGTH, "drop_length" },
+		   { PTL_SR_RECV_COUNT, "recv_count" }, { PTL_SR_RECV_LENGTH, "recv_length" },
+		   { PTL_SR_SEND_COUNT, "send_count" }, { PTL_SR_SEND_LENGTH, "send_length" },
+		   { PTL_SR_CORRUPT_NP, "corrupt" } };
 	const char *sig = getenv("PTL_DUMP_SIGNAL");
 	char line[512] = "";
 	int at = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * t_handed.c - operations that the owner has to copy (no CMA, memory out of reach): acknowledgements, replies, eight at once
+ * t_handed.c - operations that the owner has to copy (no CMA, memory out of reach): acknowledgements, replies, eight
+ * at once
  *
- * Run with PTL_ADOPT=none PTL_CMA=no. The record of such an operation is its initiator's again as soon as it has ended, so
- * the next one is begun at once, with other values: an acknowledgement must carry those of its own put.
+ * Run with PTL_ADOPT=none PTL_CMA=no. The record of such an operation is its initiator's again as soon as it has
+ * ended, so the next one is begun at once, with other values: an acknowledgement must carry those of its own put.
  */
 #include "ptl.h"
 
@@ -44,8 +45,10 @@ static void t_acks_of_handed_puts_are_their_own(void)
 
 	atomic_store(t_word(t_rank()), 0);
 	TGT {
-		NEED_OK(p_post_at(PT, 0, ~0ull, PTL_RETAIN, p_md(dst, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
-								 PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN, &me, NULL));
+		NEED_OK(p_post_at(
+			PT, 0, ~0ull, PTL_RETAIN,
+			p_md(dst, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
+			PTL_RETAIN, &me, NULL));
 	}
 	t_barrier();
 	if (p_tgt && !p_ini)
@@ -53,14 +56,17 @@ static void t_acks_of_handed_puts_are_their_own(void)
 	INI {
 		double until = t_now() + 50;
 
-		NEED_OK(PtlMDBind(ni, p_md(src, LEN, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
-					   eq), PTL_RETAIN, &md));
+		NEED_OK(PtlMDBind(
+			ni,
+			p_md(src, LEN, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, eq),
+			PTL_RETAIN, &md));
 		while (acked < N * ROUNDS && t_bad_ < 5 && t_now() < until) {
 			int rc = PTL_NO_SPACE;
 
 			if (begun < N * ROUNDS) {
 				p_fill(src, len_of(begun), begun);
-				rc = PtlPutRegion(md, 0, len_of(begun), PTL_ACK_REQ, peer, PT, 0, begun, at_of(begun), begun);
+				rc = PtlPutRegion(md, 0, len_of(begun), PTL_ACK_REQ, peer, PT, 0, begun, at_of(begun),
+						  begun);
 				if (rc == PTL_OK)
 					begun++;
 				else
@@ -107,7 +113,9 @@ static void t_handed_gets_bring_their_own_bytes(void)
 	atomic_store(t_word(t_rank()), 0);
 	TGT {
 		p_fill(dst, 2 * N * LEN, 7);
-		NEED_OK(p_post(0, p_md(dst, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), &me, NULL));
+		NEED_OK(p_post(
+			0, p_md(dst, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
+			&me, NULL));
 	}
 	t_barrier();
 	if (p_tgt && !p_ini)
@@ -118,7 +126,8 @@ static void t_handed_gets_bring_their_own_bytes(void)
 
 		NEED(want);
 		p_fill(want, 2 * N * LEN, 7);
-		NEED_OK(PtlMDBind(ni, p_md(src, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN, &md));
+		NEED_OK(PtlMDBind(ni, p_md(src, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, eq),
+				  PTL_RETAIN, &md));
 		while (ended < 2 * N && t_bad_ < 5 && t_now() < until) {
 			int rc = PTL_NO_SPACE;
 
@@ -150,7 +159,9 @@ static void t_handed_gets_bring_their_own_bytes(void)
 
 int main(void)
 {
-	static const struct t_case cases[] = { T(t_acks_of_handed_puts_are_their_own), T(t_handed_gets_bring_their_own_bytes), { 0 } };
+	static const struct t_case cases[] = { T(t_acks_of_handed_puts_are_their_own),
+					       T(t_handed_gets_bring_their_own_bytes),
+					       { 0 } };
 	int rc;
 
 	p_init();

@@ -15,8 +15,10 @@ static void polled(int on, size_t len)
 	TGT {
 		if (on) {
 			OK(PtlEQAlloc(ni, 65536, PTL_EQ_HANDLER_NONE, &eq));
-			OK(p_post(1, p_md(dst, len, PTL_MD_THRESH_INF,
-					  PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq), &me, &mdh));
+			OK(p_post(1,
+				  p_md(dst, len, PTL_MD_THRESH_INF,
+				       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq),
+				  &me, &mdh));
 		} else {
 			OK(PtlMEUnlink(me));
 			OK(PtlEQFree(eq));
@@ -121,7 +123,8 @@ static void t_owner_that_does_not_poll_is_not_matched_for(void)
 
 /*
  * An ordinary put that went into the lane behind a polled one would wait there for the owner, and the next, direct one
- * would overtake it. The initiator takes the lane where it has seen the owner poll, so the owner does that first, then goes.
+ * would overtake it. The initiator takes the lane where it has seen the owner poll, so the owner does that first,
+ * then goes.
  */
 static void t_ordinary_puts_keep_their_order_behind_a_polled_one(void)
 {
@@ -138,8 +141,9 @@ static void t_ordinary_puts_keep_their_order_behind_a_polled_one(void)
 	polled(1, sizeof(dst));
 	TGT {
 		NEED_OK(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &oeq));
-		NEED_OK(p_post_at(OTHER, 1, 0, PTL_RETAIN, p_md(dst, sizeof(dst), PTL_MD_THRESH_INF,
-								PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, oeq), PTL_RETAIN, &other, NULL));
+		NEED_OK(p_post_at(OTHER, 1, 0, PTL_RETAIN,
+				  p_md(dst, sizeof(dst), PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, oeq),
+				  PTL_RETAIN, &other, NULL));
 	}
 	INI { NEED_OK(PtlMDBind(ni, p_md(big, sizeof(big), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &b)); }
 	t_barrier();

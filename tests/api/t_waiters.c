@@ -2,8 +2,9 @@
 /*
  * t_waiters.c - two threads of one process wait, each in its own event queue: a message wakes the one it is for at once
  *
- * Both sleep on one word. Whoever leaves must not take it from the other, which would then sleep until it looks by itself, a
- * tenth of a second later. One thread leaves (a time limit, or an event of its own); then comes the message for the other.
+ * Both sleep on one word. Whoever leaves must not take it from the other, which would then sleep until it looks by
+ * itself, a tenth of a second later. One thread leaves (a time limit, or an event of its own); then comes the message
+ * for the other.
  */
 #include <pthread.h>
 
@@ -61,8 +62,11 @@ static void two_waiters(int by_event)
 	TGT {
 		for (unsigned i = 0; i < 2; i++) {
 			NEED_OK(PtlEQAlloc(ni, 64, PTL_EQ_HANDLER_NONE, &eq[i]));
-			NEED_OK(p_post_at(PT, i, 0, PTL_RETAIN, p_md(buf, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
-							PTL_MD_EVENT_START_DISABLE, eq[i]), PTL_RETAIN, &me[i], NULL));
+			NEED_OK(p_post_at(PT, i, 0, PTL_RETAIN,
+					  p_md(buf, 8, PTL_MD_THRESH_INF,
+					       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
+					       eq[i]),
+					  PTL_RETAIN, &me[i], NULL));
 		}
 	}
 	t_barrier();

@@ -5,8 +5,8 @@
  * A snapshot is a list of names: files in /dev/shm and names in /proc/net/unix (abstract ones start with '@'). After
  * the test every new name is a suspect until a living process is seen to hold it: our own descendants are dead by then,
  * so the holder is a program that has nothing to do with the test. Only what is there at the first look is a suspect:
- * what comes later is not ours. Who dies holds no descriptors any more while its sockets are still there for a moment, so
- * a suspect must be there, with nobody who holds it, for as long as we look.
+ * what comes later is not ours. Who dies holds no descriptors any more while its sockets are still there for a
+ * moment, so a suspect must be there, with nobody who holds it, for as long as we look.
  */
 #include "leftovers.h"
 
@@ -199,7 +199,8 @@ int leftovers_after(const struct leftovers *before, double seconds, FILE *out)
 
 		n = 0;
 		for (size_t i = 0; i < suspect->n; i++)
-			if (find(now, suspect->v[i].name, suspect->v[i].inode, 0) && !is_held(held, now, &suspect->v[i]))
+			if (find(now, suspect->v[i].name, suspect->v[i].inode, 0) &&
+			    !is_held(held, now, &suspect->v[i]))
 				suspect->v[n++] = suspect->v[i];
 		suspect->n = n;
 		drop(held);

@@ -14,9 +14,9 @@ struct leftovers;
 struct leftovers *leftovers_before(void);
 
 /*
- * Name on @out everything that is new, ours and held by no living process; what is being taken away has @seconds for it.
- * Returns how many. What belongs to a process that is not a descendant of ours is somebody else's (the machine need not be
- * idle) and left out. To be called when all descendants have ended.
+ * Name on @out everything that is new, ours and held by no living process; what is being taken away has @seconds for
+ * it. Returns how many. What belongs to a process that is not a descendant of ours is somebody else's (the machine
+ * need not be idle) and left out. To be called when all descendants have ended.
  */
 int leftovers_after(const struct leftovers *before, double seconds, FILE *out);
 

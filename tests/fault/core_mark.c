@@ -3,8 +3,8 @@
  * core_mark.c - an owner that stands still in the middle of a mark (p3l_lane_mark) while its initiator works on
  *
  * The core is compiled with P3_FAULT. At each P3L_POINT of a mark, in turn, the initiator empties the lane, message by
- * message, and fills it again past the line that is being marked; then the owner goes on. No byte of what waits in the lane
- * may have changed, whatever the line held when the owner looked at it.
+ * message, and fills it again past the line that is being marked; then the owner goes on. No byte of what waits in
+ * the lane may have changed, whatever the line held when the owner looked at it.
  */
 #include "../common/tap.h"
 #include "../unit/core_env.h"
@@ -24,7 +24,8 @@ static uint32_t line;			/* being marked */
 static struct p3l_hdr message(uint64_t no, uint8_t *bytes)
 {
 	uint64_t s = seed + no * 77;
-	struct p3l_hdr h = c_hdr(P3L_PUT, 2, (uint32_t)(no % 16), no, c_random(&s) % 2 ? c_random(&s) % 57 : c_random(&s) % MAX);
+	struct p3l_hdr h =
+		c_hdr(P3L_PUT, 2, (uint32_t)(no % 16), no, c_random(&s) % 2 ? c_random(&s) % 57 : c_random(&s) % MAX);
 
 	h.hdr_data = no + 1;
 	for (uint64_t i = 0; i < h.rlength; i++)

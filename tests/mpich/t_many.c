@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * More long messages under way than a peer keeps records for, all to all, into mapped memory: where the kernel's copy is
- * refused each waits for its owner, and the ninth must wait for one of the eight before it.
+ * More long messages under way than a peer keeps records for, all to all, into mapped memory: where the kernel's copy
+ * is refused each waits for its owner, and the ninth must wait for one of the eight before it.
  */
 #define _GNU_SOURCE
 #include "m.h"
@@ -45,14 +45,17 @@ int main(int argc, char **argv)
 		if (round % 2)		/* sends find their receives posted, or not */
 			for (i = 0; i < MANY; i++)
 				for (r = 0; r < m_size; r++)
-					MPI_Isend(out + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD, &req[k++]);
+					MPI_Isend(out + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD,
+						  &req[k++]);
 		for (i = MANY; i-- > 0;)
 			for (r = 0; r < m_size; r++)
-				MPI_Irecv(in + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD, &req[k++]);
+				MPI_Irecv(in + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD,
+					  &req[k++]);
 		if (round % 2 == 0)
 			for (i = 0; i < MANY; i++)
 				for (r = 0; r < m_size; r++)
-					MPI_Isend(out + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD, &req[k++]);
+					MPI_Isend(out + ((size_t)r * MANY + i) * N, N, MPI_BYTE, r, i, MPI_COMM_WORLD,
+						  &req[k++]);
 		m_waitall(k, req);
 		for (r = 0; r < m_size; r++)
 			for (i = 0; i < MANY; i++) {

@@ -331,8 +331,8 @@ static void *idle(void *arg)
 }
 
 /*
- * Rank 0 maps, fills, adopts and unmaps one place over and over; the others look at it. Whoever is inside must never see
- * the zeros of the hole that the unmapping leaves.
+ * Rank 0 maps, fills, adopts and unmaps one place over and over; the others look at it. Whoever is inside must never
+ * see the zeros of the hole that the unmapping leaves.
  */
 static void r_under(void)
 {
@@ -355,10 +355,12 @@ static void r_under(void)
 
 			/* low bits that another mapping of this process has, by chance, will not do: elsewhere */
 			at = (char *)((uintptr_t)91 << 39 | (uintptr_t)(300 + k * 37) % 512 << 30);
-			p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+				 0);
 
 			if (p != at)
-				T_FAIL("round %d, place %d: mmap(%p): %p, %s", n, k, (void *)at, (void *)p, strerror(errno));
+				T_FAIL("round %d, place %d: mmap(%p): %p, %s", n, k, (void *)at, (void *)p,
+				       strerror(errno));
 			memset(p, n % 100 + 1, len);
 			r = smartmap_adopt(p, len);
 			if (r == -ENOTSUP) {
@@ -372,10 +374,11 @@ static void r_under(void)
 				continue;
 			}
 			if (r)
-				T_FAIL("round %d, place %d: smartmap_adopt(%p): %d (%s): %s", n, k, (void *)at, r, strerror(-r),
-				       smartmap_why(SMARTMAP_F_DATA));
+				T_FAIL("round %d, place %d: smartmap_adopt(%p): %d (%s): %s", n, k, (void *)at, r,
+				       strerror(-r), smartmap_why(SMARTMAP_F_DATA));
 			if (p[5] != n % 100 + 1)
-				T_FAIL("round %d, place %d: after smartmap_adopt(): %d, not %d", n, k, p[5], n % 100 + 1);
+				T_FAIL("round %d, place %d: after smartmap_adopt(): %d, not %d", n, k, p[5],
+				       n % 100 + 1);
 			sh->at = (uintptr_t)at;
 			usleep(300);
 			if (munmap(p, len))
@@ -397,7 +400,8 @@ static void r_under(void)
 			w = smartmap_remote(0, at);
 			for (i = 0; i < len; i += 4096 * 7)
 				if (!w[i])
-					T_FAIL("the range at %p went away under us, byte %zu, after %d looks", (void *)at, i, seen);
+					T_FAIL("the range at %p went away under us, byte %zu, after %d looks",
+					       (void *)at, i, seen);
 			smartmap_leave(0);
 			seen++;
 		}

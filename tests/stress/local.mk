@@ -14,6 +14,7 @@ tests_stress_t_conditional_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_conditional_LDADD = $(T_LIBS)
 
 # PTL_DUMP_SIGNAL: SIGUSR2, by which a check that fails has its rank print its interface
+crowd = PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12
 P3_TESTS += stress/mix-1:tests/stress/t_mix:env=PTL_DUMP_SIGNAL=12,valgrind \
 	stress/mix-2:tests/stress/t_mix:ranks=2,env=PTL_DUMP_SIGNAL=12 \
 	stress/mix-3:tests/stress/t_mix:ranks=3,env=PTL_DUMP_SIGNAL=12 \
@@ -21,14 +22,15 @@ P3_TESTS += stress/mix-1:tests/stress/t_mix:env=PTL_DUMP_SIGNAL=12,valgrind \
 	stress/mix-2-private:tests/stress/t_mix:ranks=2,env=PTL_ADOPT=none+PTL_DUMP_SIGNAL=12 \
 	stress/mix-8-private:tests/stress/t_mix:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_DUMP_SIGNAL=12 \
 	stress/mix-3-handed:tests/stress/t_mix:ranks=3,limit=120,env=PTL_ADOPT=none+PTL_CMA=no+PTL_DUMP_SIGNAL=12 \
-	stress/crowd-2:tests/stress/t_crowd:ranks=2,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
-	stress/crowd-6:tests/stress/t_crowd:ranks=6,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_DUMP_SIGNAL=12 \
-	stress/crowd-4-handed:tests/stress/t_crowd:ranks=4,limit=180,env=PTL_LANE_KB=32+PTL_INBOX_MAX=8192+PTL_ADOPT=none+PTL_CMA=no+PTL_DUMP_SIGNAL=12
+	stress/crowd-2:tests/stress/t_crowd:ranks=2,env=$(crowd) \
+	stress/crowd-6:tests/stress/t_crowd:ranks=6,limit=180,env=$(crowd) \
+	stress/crowd-4-handed:tests/stress/t_crowd:ranks=4,limit=180,env=$(crowd)+PTL_ADOPT=none+PTL_CMA=no
 P3_TESTS += stress/threads-1:tests/stress/t_threads:env=PTL_DUMP_SIGNAL=12 \
 	stress/threads-4:tests/stress/t_threads:ranks=4,limit=120,env=PTL_DUMP_SIGNAL=12 \
 	stress/threads-11:tests/stress/t_threads:ranks=11,limit=240,env=PTL_DUMP_SIGNAL=12 \
 	stress/conditional-1:tests/stress/t_conditional stress/conditional-2:tests/stress/t_conditional:ranks=2 \
 	stress/conditional-4:tests/stress/t_conditional:ranks=4,limit=120 \
 	stress/conditional-8:tests/stress/t_conditional:ranks=8,limit=180 \
-	stress/update-1:tests/stress/t_conditional:args=update stress/update-2:tests/stress/t_conditional:ranks=2,args=update \
+	stress/update-1:tests/stress/t_conditional:args=update \
+	stress/update-2:tests/stress/t_conditional:ranks=2,args=update \
 	stress/update-4:tests/stress/t_conditional:ranks=4,limit=120,args=update

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * t_crowd.c - hundreds of small messages in flight between all ranks, through an ordinary and a polled portal at a time:
- * lanes go round again and again, also while their owner stands still anywhere in a call (more ranks than cores)
+ * t_crowd.c - hundreds of small messages in flight between all ranks, through an ordinary and a polled portal at a
+ * time: lanes go round again and again, also while their owner stands still anywhere in a call (more ranks than
+ * cores)
  *
- * As t_mix, with what that lacks: an initiator empties a lane whose owner was stopped while it marked the lane, fills it
- * again for more than a lap with messages to the polled portal, and then the owner goes on. Half of the payloads are zeros,
- * since that is what a line has held that nobody has written; all bytes are looked at. Places are given back in the page
- * that the ranks share, not by messages. PTL_LANE_KB=32 is the shortest lane there is; PTL_INBOX_MAX=8192 lets long ordinary
- * messages into it.
+ * As t_mix, with what that lacks: an initiator empties a lane whose owner was stopped while it marked the lane, fills
+ * it again for more than a lap with messages to the polled portal, and then the owner goes on. Half of the payloads
+ * are zeros, since that is what a line has held that nobody has written; all bytes are looked at. Places are given
+ * back in the page that the ranks share, not by messages. PTL_LANE_KB=32 is the shortest lane there is;
+ * PTL_INBOX_MAX=8192 lets long ordinary messages into it.
  *
  * Order: by pair and portal. A put to a polled portal waits for its owner, one to another does not.
  */
@@ -21,8 +22,9 @@
 #define WORD(pt, from, to) (((pt) * RANKS + (from)) * RANKS + (to))
 
 /*
- * Long ordinary ones: an initiator empties a lane of two messages at most before it finds that nobody marks it, and they
- * must be worth a quarter of the lane for it to learn of the room. Then hundreds of short ones to the polled portal.
+ * Long ordinary ones: an initiator empties a lane of two messages at most before it finds that nobody marks it, and
+ * they must be worth a quarter of the lane for it to learn of the room. Then hundreds of short ones to the polled
+ * portal.
  */
 static const ptl_pt_index_t pt_of[PTS] = { PT, 7 };
 static const size_t window[PTS] = { 32, 400 }, max_len[PTS] = { MAX_LEN, 1024 };
@@ -76,14 +78,14 @@ static void wrong(int line, const char *what, uint64_t got, uint64_t want, int r
 	struct way *y = &w->way[k < 0 ? 0 : k];
 
 	if (atomic_fetch_add(&t_bad_, 1) < 20)
-		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); from rank %d, %s, %s, message %llu, pt %u, mlength %llu, "
-		     "rlength %llu of %llu, offset %llu, link %u, sequence %u, ni_fail %u; %llu started, %llu ended", __FILE__, line, what,
-		     (unsigned long long)got, (unsigned long long)want, (unsigned long long)seed, r, PtlErrorStr((unsigned)rc),
-		     PtlEventKindStr(ev->type), (unsigned long long)ev->hdr_data, (unsigned)ev->pt_index,
-		     (unsigned long long)ev->mlength, (unsigned long long)ev->rlength,
-		     (unsigned long long)(r < 0 || k < 0 ? 0 : length_of(k, r, rank, ev->hdr_data)), (unsigned long long)ev->offset,
-		     (unsigned)ev->link, (unsigned)ev->sequence, (unsigned)ev->ni_fail_type, (unsigned long long)y->started,
-		     (unsigned long long)y->ended);
+		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); from rank %d, %s, %s, message %llu, pt %u, mlength "
+		     "%llu, rlength %llu of %llu, offset %llu, link %u, sequence %u, ni_fail %u; %llu started, %llu ended",
+		     __FILE__, line, what, (unsigned long long)got, (unsigned long long)want, (unsigned long long)seed,
+		     r, PtlErrorStr((unsigned)rc), PtlEventKindStr(ev->type), (unsigned long long)ev->hdr_data,
+		     (unsigned)ev->pt_index, (unsigned long long)ev->mlength, (unsigned long long)ev->rlength,
+		     (unsigned long long)(r < 0 || k < 0 ? 0 : length_of(k, r, rank, ev->hdr_data)),
+		     (unsigned long long)ev->offset, (unsigned)ev->link, (unsigned)ev->sequence,
+		     (unsigned)ev->ni_fail_type, (unsigned long long)y->started, (unsigned long long)y->ended);
 	if (!told++)
 		p_tell();
 }
@@ -126,8 +128,9 @@ static void event(int rc, const ptl_event_t *ev)
 		;
 	if (i < len) {
 		SAME(p[i], want[i], "a byte");
-		diag("it is byte %zu of message %llu of rank %d; from there: %02x %02x %02x %02x %02x %02x %02x %02x", i,
-		     (unsigned long long)n, r, p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5], p[i + 6], p[i + 7]);
+		diag("it is byte %zu of message %llu of rank %d; from there: %02x %02x %02x %02x %02x %02x %02x %02x",
+		     i, (unsigned long long)n, r, p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5], p[i + 6],
+		     p[i + 7]);
 	}
 	memset(p, 0xee, len);			/* nothing right is left from the message before */
 	y->ended++;
@@ -164,8 +167,9 @@ static bool send_one(int to, int k)
 		return true;
 	}
 	if (rc != PTL_NO_SPACE && CHECK_INT(rc, PTL_OK) == 0)
-		diag("%s:%d: message %llu to rank %d, portal %u (T_SEED=%llu): %s", __FILE__, __LINE__, (unsigned long long)n, to,
-		     (unsigned)pt_of[k], (unsigned long long)seed, PtlErrorStr((unsigned)rc));
+		diag("%s:%d: message %llu to rank %d, portal %u (T_SEED=%llu): %s", __FILE__, __LINE__,
+		     (unsigned long long)n, to, (unsigned)pt_of[k], (unsigned long long)seed,
+		     PtlErrorStr((unsigned)rc));
 	y->refused++;
 	return false;
 }
@@ -251,9 +255,11 @@ static void t_lanes_go_round_under_a_stopped_owner(void)
 
 			if (y->started != theirs || y->ended != theirs) {
 				CHECK_INT(y->ended, theirs);
-				diag("%s:%d: portal %u: rank %d sent %llu, of those %llu started, %llu ended (T_SEED=%llu)", __FILE__,
-				     __LINE__, (unsigned)pt_of[k], i, (unsigned long long)theirs, (unsigned long long)y->started,
-				     (unsigned long long)y->ended, (unsigned long long)seed);
+				diag("%s:%d: portal %u: rank %d sent %llu, of those %llu started, %llu ended "
+				     "(T_SEED=%llu)",
+				     __FILE__, __LINE__, (unsigned)pt_of[k], i, (unsigned long long)theirs,
+				     (unsigned long long)y->started, (unsigned long long)y->ended,
+				     (unsigned long long)seed);
 			}
 			ended += y->ended;
 		}
@@ -262,8 +268,8 @@ static void t_lanes_go_round_under_a_stopped_owner(void)
 	CHECK(sent > 100);
 	if (t_bad_ && !told++)
 		p_tell();
-	diag("%llu messages sent, %llu received, %llu times no room", (unsigned long long)sent, (unsigned long long)ended,
-	     (unsigned long long)refused);
+	diag("%llu messages sent, %llu received, %llu times no room", (unsigned long long)sent,
+	     (unsigned long long)ended, (unsigned long long)refused);
 	t_barrier();
 }
 

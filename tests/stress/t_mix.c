@@ -88,15 +88,16 @@ static void wrong(int line, const char *what, uint64_t got, uint64_t want, int r
 	uint64_t n = ev->hdr_data;
 
 	if (atomic_fetch_add(&t_bad_, 1) < 20)
-		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); from rank %d, %s, %s, message %llu, pt %u, mlength %llu, "
-		     "rlength %llu of %llu, offset %llu, link %u, sequence %u, ni_fail %u; from it %llu started, %llu ended, to it "
-		     "%llu sent, %llu credits", __FILE__, line, what, (unsigned long long)got, (unsigned long long)want,
-		     (unsigned long long)seed, r, PtlErrorStr((unsigned)rc), PtlEventKindStr(ev->type), (unsigned long long)n,
+		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); from rank %d, %s, %s, message %llu, pt %u, mlength "
+		     "%llu, rlength %llu of %llu, offset %llu, link %u, sequence %u, ni_fail %u; from it %llu started, %llu "
+		     "ended, to it %llu sent, %llu credits",
+		     __FILE__, line, what, (unsigned long long)got, (unsigned long long)want, (unsigned long long)seed,
+		     r, PtlErrorStr((unsigned)rc), PtlEventKindStr(ev->type), (unsigned long long)n,
 		     (unsigned)ev->pt_index, (unsigned long long)ev->mlength, (unsigned long long)ev->rlength,
-		     (unsigned long long)(r < 0 ? 0 : length_of(r, rank, n)), (unsigned long long)ev->offset, (unsigned)ev->link,
-		     (unsigned)ev->sequence, (unsigned)ev->ni_fail_type, (unsigned long long)with[r < 0 ? 0 : r].started,
-		     (unsigned long long)with[r < 0 ? 0 : r].ended, (unsigned long long)with[r < 0 ? 0 : r].sent,
-		     (unsigned long long)with[r < 0 ? 0 : r].credits);
+		     (unsigned long long)(r < 0 ? 0 : length_of(r, rank, n)), (unsigned long long)ev->offset,
+		     (unsigned)ev->link, (unsigned)ev->sequence, (unsigned)ev->ni_fail_type,
+		     (unsigned long long)with[r < 0 ? 0 : r].started, (unsigned long long)with[r < 0 ? 0 : r].ended,
+		     (unsigned long long)with[r < 0 ? 0 : r].sent, (unsigned long long)with[r < 0 ? 0 : r].credits);
 	if (!told++)
 		p_tell();
 }
@@ -211,7 +212,8 @@ static void t_mixture_of_movers_keeps_order(void)
 			     PTL_RETAIN, &with[i].md));
 	}
 	OK(p_post_at(PT_CREDIT, 0, ~0ull, PTL_RETAIN,
-		     p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN, &me, NULL));
+		     p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN, &me,
+		     NULL));
 	OK(PtlMDBind(ni, p_md(NULL, 0, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &credit_md));
 	t_barrier();
 	while (t_now() < until && t_bad_ < 10) {
@@ -267,7 +269,8 @@ static void t_mixture_of_movers_keeps_order(void)
 
 		ended += with[i].ended;
 		if (with[i].started != theirs || with[i].ended != theirs || with[i].credits != with[i].sent)
-			diag("%s:%d: with rank %d: it sent %llu, of those %llu started, %llu ended; sent to it %llu, credits %llu",
+			diag("%s:%d: with rank %d: it sent %llu, of those %llu started, %llu ended; sent to it %llu, "
+			     "credits %llu",
 			     __FILE__, __LINE__, i, (unsigned long long)theirs, (unsigned long long)with[i].started,
 			     (unsigned long long)with[i].ended, (unsigned long long)with[i].sent,
 			     (unsigned long long)with[i].credits);

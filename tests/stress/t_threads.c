@@ -2,9 +2,10 @@
 /*
  * t_threads.c - several threads of each rank send, poll and wait at the same time, each in its own event queue
  *
- * All of them make progress for the process: they mark the same lanes, take and drop initiators that use the inbox (more
- * ranks than an owner marks lanes for, and stretches of polling without a message, after which it stops), and empty the
- * lanes side by side. Nothing is lost, doubled or damaged; messages of one thread to one portal keep their order.
+ * All of them make progress for the process: they mark the same lanes, take and drop initiators that use the inbox
+ * (more ranks than an owner marks lanes for, and stretches of polling without a message, after which it stops), and
+ * empty the lanes side by side. Nothing is lost, doubled or damaged; messages of one thread to one portal keep their
+ * order.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -46,10 +47,12 @@ static void tell(int line, const char *what, uint64_t got, uint64_t want, const 
 	static _Atomic int told;
 
 	if (atomic_fetch_add(&t_bad_, 1) < 20)
-		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); initiator %u, %s, hdr_data %llx, pt %u, mlength %llu, offset %llu, "
-		     "ni_fail %u", __FILE__, line, what, (unsigned long long)got, (unsigned long long)want, (unsigned long long)seed,
-		     (unsigned)ev->initiator.pid, PtlEventKindStr(ev->type), (unsigned long long)ev->hdr_data, (unsigned)ev->pt_index,
-		     (unsigned long long)ev->mlength, (unsigned long long)ev->offset, (unsigned)ev->ni_fail_type);
+		diag("%s:%d: %s: got %llu, want %llu (T_SEED=%llu); initiator %u, %s, hdr_data %llx, pt %u, mlength "
+		     "%llu, offset %llu, ni_fail %u",
+		     __FILE__, line, what, (unsigned long long)got, (unsigned long long)want, (unsigned long long)seed,
+		     (unsigned)ev->initiator.pid, PtlEventKindStr(ev->type), (unsigned long long)ev->hdr_data,
+		     (unsigned)ev->pt_index, (unsigned long long)ev->mlength, (unsigned long long)ev->offset,
+		     (unsigned)ev->ni_fail_type);
 	if (!atomic_fetch_add(&told, 1))
 		p_tell();
 }
@@ -185,7 +188,8 @@ static void t_threads_share_the_progress(void)
 		NEED_OK(PtlMDBind(ni, p_md(src[t], LEN, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &out[t]));
 		NEED_OK(p_post_at((ptl_pt_index_t)(PT + t), 0, 0, PTL_RETAIN,
 				  p_md(dst[t], (size_t)size * THREADS * PLACES * LEN, PTL_MD_THRESH_INF,
-				       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq[t]), PTL_RETAIN, &me, NULL));
+				       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq[t]),
+				  PTL_RETAIN, &me, NULL));
 	}
 	t_barrier();
 	until = t_now() + (secs ? atof(secs) : 5);
