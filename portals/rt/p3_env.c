@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOW	"PTL_MY_RID, PTL_NIDMAP and PTL_PIDMAP describe a job together; unset all of them to run alone"
+#define HOW	"they describe a job together; unset all of them to run alone"
 
 static int one_number(const char *var, uint32_t max, uint32_t *out, char *err, size_t errlen)
 {
