@@ -1221,8 +1221,10 @@ static int join(struct nal_ni *ni)
 	pv->table = smartmap_shared(sizeof(*pv->table) + job->local_size * sizeof(uint32_t));
 	if (!pv->table) {
 		rc = errno == ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
-		p3_error("%s", errno == ENOMEM ? "local rank 0 has no memory for the table of pids" :
-			 "another rank ended while the job started");
+		if (rc == PTL_FAIL)
+			p3_error("another rank ended while the job started");
+		else if (!job->local_rank)		/* it is the one, and all know */
+			p3_error("no memory for the table of pids");
 		smartmap_fini();
 		goto err;
 	}
