@@ -139,3 +139,13 @@ P3_TESTS += api/rules:tests/api/t_rules:limit=120,valgrind \
 	api/rules-2-poll:tests/api/t_rules:ranks=2,limit=120,env=T_POLL=1 \
 	api/rules-2-private-poll:tests/api/t_rules:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/rules-8:tests/api/t_rules:ranks=8,limit=240
+
+check_PROGRAMS += tests/api/t_look tests/api/t_told
+tests_api_t_look_SOURCES = tests/api/t_look.c tests/api/ptl.h
+tests_api_t_look_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_look_LDADD = $(T_LIBS)
+tests_api_t_told_SOURCES = tests/api/t_told.c
+tests_api_t_told_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_told_LDADD = portals/pmi/libpmi.la $(T_LIBS)
+P3_TESTS += api/look:tests/api/t_look:valgrind api/look-2:tests/api/t_look:ranks=2 \
+	api/told-3:tests/api/t_told:ranks=3 api/told-3-late:tests/api/t_told:ranks=3,args=late

@@ -52,6 +52,17 @@ ok $? "every exported call has a page that declares it"
 [ -z "$bad" ] || echo "# missing:$bad"
 
 bad=
+for f in $exported; do
+	grep -q "^| \`$f\` |" "$src/portals/doc/CALLS.md" || bad="$bad $f"
+done
+for f in $(sed -n 's/^| `\([A-Za-z]*[a-z][A-Za-z0-9_]*\)` |.*/\1/p' "$src/portals/doc/CALLS.md"); do
+	printf '%s\n' $exported | grep -qx "$f" || bad="$bad $f"
+done
+[ -z "$bad" ]
+ok $? "CALLS.md has every exported call and no other"
+[ -z "$bad" ] || echo "# differ:$bad"
+
+bad=
 for p in "$man"/*.3; do
 	f=$(basename "$p" .3)
 	printf '%s\n' $exported | grep -qx "$f" || bad="$bad $f"
