@@ -35,7 +35,8 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
 	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c
-nal_sources = nal/nal.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
+nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_inbox.c nal/smartmap/nal_move.c \
+	nal/smartmap/nal_hand.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
 portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \

@@ -3,19 +3,21 @@
  * nal_together.c - one copy, two processors
  *
  * The mover announces a job in its row of the peer's NI (struct p3l_job) and rings; both then take chunks from a common
- * counter until none is left. The job's word holds its generation and the next chunk in 64 bits, so that a chunk is taken
- * by one atomic add that also says which job it belongs to:
+ * counter until none is left. The job's word holds its generation and the next chunk in 64 bits, so that a chunk is
+ * taken by one atomic add that also says which job it belongs to:
  *
  *	mover	word = generation << 32 | closed; fields; word = generation << 32 (release)
  *	taker	w = word++; a new generation in w: read the fields, then look whether the word still has that
  *		generation. It has: a chunk below n is ours, and the fields stand still until it is done, since the job
  *		cannot end before. It has not: the job of w had ended, and w's chunk was beyond its end.
  *
- * Before the mover changes the fields it closes the word: new generation, chunk beyond any end. So fields are never read
- * as those of a job that they do not belong to, and a chunk is never taken of a job whose fields are not complete.
+ * Before the mover changes the fields it closes the word: new generation, chunk beyond any end. So fields are never
+ * read as those of a job that they do not belong to, and a chunk is never taken of a job whose fields are not
+ * complete.
  *
- * helped counts the chunks that the helper has finished, with release order; the mover leaves when its own and these are
- * all. Only what a helper took and did not copy, because it died or could not reach the mover's memory, is copied again.
+ * helped counts the chunks that the helper has finished, with release order; the mover leaves when its own and these
+ * are all. Only what a helper took and did not copy, because it died or could not reach the mover's memory, is
+ * copied again.
  */
 #include <string.h>
 
@@ -111,7 +113,7 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 			far = smartmap_remote((int)slot, (void *)(uintptr_t)p3_load(&job->ours));
 			p3_fence_acq();
 			if (p3_load(&job->word) >> 32 != gen)
-				return;		/* the fields are of another job than the chunk, which is past its end */
+				return;		/* fields of another job than the chunk, which is past its end */
 		}
 		if (k >= chunks || k >= P3L_JOB_MAX)
 			return;

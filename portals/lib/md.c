@@ -424,10 +424,10 @@ out:
 }
 
 /* Beside @base, or at an end of list @pt when that is NULL. */
-static inline int memd(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt,
-		       ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
-		       const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me_out,
-		       struct p3l_ref *md_out)
+static inline __attribute__((__always_inline__)) int memd(
+	const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt, ptl_process_id_t id,
+	uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, const struct p3l_md_args *a,
+	ptl_unlink_t op, int test_eq, struct p3l_ref *me_out, struct p3l_ref *md_out)
 {
 	uint32_t me, md;
 	int rc;

@@ -198,7 +198,7 @@ static int pids_are_real(const struct p3_rt_job *j)
 
 /*
  * The variables carry no secret, so the key is derived from them: it keeps jobs apart, not attackers. What remains
- * against those is the user id of the socket's other end and, where the pids are real ones, its pid (nal_smartmap.c).
+ * against those is the user id of the socket's other end and, where the pids are real ones, its pid (nal_start.c).
  */
 static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 {

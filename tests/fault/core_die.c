@@ -218,7 +218,7 @@ static void set_up(const struct scenario *s)
 		p3l_md_attach(&owner, ni, me[1], &a, s->md_op, &md);
 }
 
-/* As drain() of the NAL does it, by the initiator. */
+/* As nal_drain() does it, by the initiator. */
 static void drain(const struct p3l_env *env, uint32_t from)
 {
 	struct p3l_lane_hdr *l = p3l_lane(ni, from);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * attention.pml - who empties a lane: its owner, inside polling calls, or its initiator (nal_smartmap.c, p3l_lane_mark)
+ * attention.pml - who empties a lane: its owner, inside polling calls, or its initiator (nal_inbox.c, p3l_lane_mark)
  *
  * The word of the next line is EMPTY, POLL (the owner looks again before it leaves), AWAY, or FULL; the initiator puts
  * FULL by an exchange, the owner its marks by compare-and-swap. Stores are x86's: each process has a buffer from which
@@ -84,7 +84,7 @@ end:	do
 	od
 }
 
-/* What drain() does; the lock is held. */
+/* What nal_drain() does; the lock is held. */
 inline drain(me) {
 	do
 	:: load(me, HEAD, h);

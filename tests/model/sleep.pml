@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * sleep.pml - going to sleep without a fence on the waker's side (nal_wait, wake in nal_smartmap.c)
+ * sleep.pml - going to sleep without a fence on the waker's side (nal_wait in nal_inbox.c, wake in nal_smap.h)
  *
  * The sleeper stores `sleeping`, calls membarrier(), looks once more, and sleeps if the word is still 1 (futex). A waker
  * stores its message and looks at the word; no fence between: on x86 its message may still be in its store buffer when it

@@ -60,7 +60,7 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 	}
 }
 
-/* Take the message at the head as drain() of the NAL does. */
+/* Take the message at the head as nal_drain() does. */
 static void long_way(struct side *d, struct p3l_sink *sink)
 {
 	struct p3l_lane_hdr *lane = p3l_lane(d->ni, 2);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal_hand.c - operations whose bytes their initiator cannot reach: matched by it, copied or exchanged by the owner
+ */
+#include "nal_smap.h"
+#include "nal_together.h"
+
+/* An operation whose copy we have handed to its target. */
+struct hand {
+	struct hand *next;
+	struct p3l_op *op;
+	uint32_t slot;
+	void *bounce;
+	uint64_t len;
+	bool get;
+	struct p3l_reply reply;
+};
+
+
+
+/* The target's memory is out of our reach: leave the op to its owner. false: no memory for the bounce buffer. */
+bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct region *own,
+		   const struct p3l_reply *reply)
+{
+	struct hand *h = malloc(sizeof(*h));
+	struct region b;
+
+	if (!h)
+		return false;
+	h->len = op->mlength ? op->mlength : 1;
+	h->bounce = smartmap_alloc(h->len, 64);
+	if (!h->bounce) {
+		free(h);
+		return false;
+	}
+	h->op = op;
+	h->slot = slot;
+	h->get = reply != NULL;
+	if (reply)
+		h->reply = *reply;
+	if (own) {
+		b = (struct region){ (uintptr_t)h->bounce, 0, 0, 0 };
+		nal_move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
+	}
+	op->peer_addr = (uintptr_t)h->bounce;
+	op->handed = 1;
+	lock_word(ni, &priv_of(ni)->hands_lock);
+	h->next = priv_of(ni)->hands;
+	priv_of(ni)->hands = h;
+	unlock_word(ni, &priv_of(ni)->hands_lock);
+	p3_store_rel(&op->state, P3L_OP_HAND);
+	p3_fetch_add(&l->handed, 1);
+	p3_fence();
+	if (p3_load(&l->sleeping))
+		nal_wake_slow(l);
+	return true;
+}
+
+/* Our handed operations that the owner has finished. */
+__attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
+{
+	struct hand **pp, *h;
+
+	lock_word(ni, &priv_of(ni)->hands_lock);
+	for (pp = &priv_of(ni)->hands; (h = *pp) != NULL;) {
+		bool dead = !smartmap_alive((int)h->slot);
+
+		if (p3_load_acq(&h->op->state) != P3L_OP_DONE && !dead) {
+			pp = &h->next;
+			continue;
+		}
+		*pp = h->next;
+		if (h->get && !dead) {
+			uint32_t fail = h->op->fail;
+
+			h->reply.mlength = h->op->mlength;
+			if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
+				struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
+				struct region o = { h->reply.start, h->reply.iov, h->reply.iov_n, h->reply.off };
+
+				nal_move(ni, ni->l->slot, ni->l, false, &b, &o, h->reply.mlength, true);
+				p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
+			}
+		}
+		p3_store_rel(&h->op->state, P3L_OP_IDLE);
+		smartmap_free(h->bounce, h->len);
+		free(h);
+	}
+	unlock_word(ni, &priv_of(ni)->hands_lock);
+}
+
+/* Exchange the bytes of region @t, of process @slot's NI @l, with @buf (@n bytes): 0 or -errno. */
+int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, char *buf, uint64_t n,
+	     bool direct)
+{
+	struct p3l_swap locks;
+	struct p3l_walk w;
+	uint64_t at, len;
+	int rc = 0;
+
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
+		return -EFAULT;
+	p3l_swap_lock(&ni->env, l, t->start + t->off, n, t->iov != 0, &locks);
+	for (; n && !rc; buf += len, n -= len) {
+		void *far;
+		bool held = false;
+
+		if (!p3l_walk_next(&w, &at, &len)) {
+			rc = -EFAULT;
+			break;
+		}
+		far = (void *)(uintptr_t)at;
+		if (slot != ni->l->slot) {
+			if (!direct && !(held = smartmap_enter((int)slot, far, len))) {
+				char new[P3L_MAX_GETPUT];
+
+				if (!priv_of(ni)->cma || len > sizeof(new)) {
+					rc = -EAGAIN;
+					break;
+				}
+				memcpy(new, buf, len);
+				rc = smartmap_read((int)slot, buf, far, len);
+				if (!rc)
+					rc = smartmap_write((int)slot, far, new, len);
+				continue;
+			}
+			far = smartmap_remote((int)slot, far);
+		}
+		if (p3_likely(far != NULL))
+			p3l_swap_bytes(far, buf, len);
+		else
+			rc = -EFAULT;
+		if (held)
+			smartmap_leave((int)slot);
+	}
+	p3l_swap_unlock(l, &locks);
+	return rc;
+}
+
+/* Can we exchange there, or must its owner do it? Asked before a byte has changed. */
+bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct)
+{
+	struct p3l_walk w;
+	uint64_t at, len;
+
+	if (direct || slot == ni->l->slot || priv_of(ni)->cma)
+		return true;
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
+		return true;		/* fails there */
+	while (p3l_walk_next(&w, &at, &len))
+		if (!smartmap_reachable((int)slot, (void *)(uintptr_t)at, len))
+			return false;
+	return true;
+}
+
+/* We are the owner: what we had goes to the bounce buffer @b of process @slot, what stands there to us. */
+static int swap_handed(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct p3l_op *op,
+		       const struct region *t,
+		       const struct region *b)
+{
+	char buf[P3L_MAX_GETPUT];
+	struct region own = { (uintptr_t)buf, 0, 0, 0 };
+	int rc;
+
+	if (op->mlength > sizeof(buf))
+		return -EFAULT;
+	rc = nal_move(ni, slot, l, false, b, &own, op->mlength, true);
+	if (!rc)
+		rc = nal_swap(ni, ni->l->slot, ni->l, t, buf, op->mlength, true);
+	return rc ? rc : nal_move(ni, slot, l, true, b, &own, op->mlength, true);
+}
+
+/* Copies that others have handed to us, or would like us to take part in. */
+__attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
+{
+	priv_of(ni)->handed_seen = p3_load_acq(&ni->l->handed);
+	for (uint32_t s = 0; s < ni->n_peers; s++) {
+		nal_together_help(ni, s);
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			struct p3l_op *op = &p3l_row(ni->l, s)->op[k];
+			struct region t, b;
+			struct nal_peer *p;
+			struct p3l_op o;
+			int rc;
+
+			if (p3_load_acq(&op->state) != P3L_OP_HAND || op->md >= ni->l->max_md ||
+			    !p3_cas32(&op->state, P3L_OP_HAND, P3L_OP_MOVE))
+				continue;
+			p = peer_of(ni, s);
+			t = (struct region){ op->start, op->iov, op->iov_n, op->moff };
+			b = (struct region){ op->peer_addr, 0, 0, 0 };
+			/* seen from here the bounce buffer is the far side, our MD the own one */
+			if (p && op->type == P3L_GETPUT)
+				rc = swap_handed(ni, s, p->l, op, &t, &b);
+			else
+				rc = p ? nal_move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true)
+				       : -ESRCH;
+			o = *op;		/* the record is its initiator's again once it has ended */
+			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
+				p3l_ack(&ni->env, p->l, (struct p3l_ref){ o.src_md, o.src_md_gen }, ni->l->slot, o.pt,
+					o.match_bits, o.moff, o.rlength, o.mlength);
+			if (p)
+				wake(ni, p->l);
+		}
+	}
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal_inbox.c - taking messages from lanes, and when to look there
+ *
+ * Attention. The owner of a lane says in the word of its next line whether it is inside a polling call (POLL) or has
+ * left (AWAY); the initiator puts its message there by an exchange and so learns which it was. POLL: the owner looks
+ * at that word again, by compare-and-swap, before it leaves. Anything else: the initiator empties the lane itself,
+ * but for AWAY gives the owner a moment first. Only lanes whose initiator has knocked are marked, at most HOT_MAX;
+ * the other initiators match directly. Messages to polled entries need none of this: their owner has promised to
+ * come back.
+ *
+ * Sleep. The sleeper stores l->sleeping, runs membarrier() in place of a fence on either side, looks once more, and
+ * sleeps on that word. Whoever has left a message or an event looks at the word and wakes.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nal_smap.h"
+
+#define REAP_LOOKS	16384		/* empty looks between two at who has died */
+#define POLLED_BATCH	16		/* messages of polled entries taken in one look */
+#define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
+#define STREAK		16		/* messages from one lane before all are looked at */
+
+__attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
+{
+	if (p3_xchg(&l->sleeping, 0))
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+
+/* Finish a lane message on NI @l, whose owner is process @slot. */
+static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct p3l_data *data,
+		    struct p3l_ni *src)
+{
+	char buf[P3L_LANE_MAX];
+	struct region t = { op->start, op->iov, op->iov_n, op->moff };
+	struct region o = { (uintptr_t)buf, 0, 0, 0 };
+	uint64_t mlength = op->mlength, rlength = op->rlength, off = op->moff, bits = op->match_bits;
+	struct p3l_ref md = { op->src_md, op->src_md_gen };
+	uint32_t pt = op->pt;
+	int rc = 0;
+
+	if (p3_likely(slot == ni->l->slot && !op->iov)) {
+		p3l_data_read(data, (char *)(uintptr_t)(op->start + op->moff), mlength);
+	} else {
+		p3l_data_read(data, buf, mlength);
+		rc = nal_move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+	}
+	if (p3_unlikely(rc == -EAGAIN) && nal_hand_over(ni, slot, l, op, &o, NULL))
+		return;
+	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
+		p3l_ack(&ni->env, src, md, l->slot, pt, bits, off, rlength, mlength);
+		wake(ni, src);
+	}
+}
+
+/*
+ * Take messages from lane @from of NI @l. As its owner: all of them, but of polled entries no more than a batch. As the
+ * initiator: until the first for a polled entry. @locked: lane lock held; without it only those for polled entries,
+ * which nobody but the owner takes.
+ */
+void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+	       struct p3l_sink *sink, bool locked)
+{
+	bool owner = slot == ni->l->slot;
+	struct p3l_stats *stats = &p3l_row(l, ni->l->slot)->stats;
+	unsigned polled = 0;
+	struct p3l_data data;
+	struct p3l_hdr h;
+	int lines;
+
+	h.src = (uint16_t)from;
+	while ((lines = p3l_lane_peek(l, lane, &h, &data)) != 0) {
+		struct p3l_ni *src = NULL;
+		enum p3l_verdict v;
+		struct p3l_op *op;
+		bool promised;
+
+		if (p3_unlikely(lines < 0)) {	/* nonsense: the lane cannot be read any further */
+			p3l_count(&ni->env, &stats->corrupt, 1);
+			p3l_count(&ni->env, &stats->drop_count, 1);
+			p3l_lane_advance(l, lane, 1);
+			continue;
+		}
+		promised = h.pt <= l->max_pt && p3l_pt_polled(l, h.pt);
+		if (promised) {
+			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
+				break;		/* what is left can be handed over directly next time */
+		} else if (p3_unlikely(!locked)) {
+			break;
+		}
+		h.nid = l->nid;
+		h.pid = nal_id(ni, from).pid;
+		h.uid = ni->uid;
+		h.jid = ni->jid;
+		if (h.ack) {
+			struct nal_peer *p = peer_of(ni, from);
+
+			src = p ? p->l : NULL;
+		}
+		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
+			struct p3l_short done;
+
+			v = p3l_target_short(&ni->env, l, &h, &data, &done, sink);
+			if (p3_unlikely(v == P3L_WAIT))
+				break;
+			if (p3_likely(v != P3L_OTHER)) {
+				p3l_lane_advance(l, lane, (uint32_t)lines);
+				p3l_lane_release(l, lane);
+				stats->lane_msgs++;
+				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
+					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
+						h.match_bits, done.off, h.rlength, done.mlength);
+					wake(ni, src);
+				}
+				continue;
+			}
+		}
+		op = p3l_op_get(&ni->env, l);
+		if (p3_unlikely(!op))
+			break;
+		op->lane = lane->head + 1;	/* should we die before we advance */
+		v = p3l_target_begin(&ni->env, l, &h, op, promised);
+		if (p3_unlikely(v == P3L_WAIT))
+			break;
+		p3l_lane_advance(l, lane, (uint32_t)lines);
+		if (p3_likely(v == P3L_MATCHED))
+			deliver(ni, slot, l, op, &data, src);
+		p3l_lane_release(l, lane);
+		stats->lane_msgs++;
+	}
+}
+
+/* Lanes of ours with something at the head. */
+static inline bool any_lane(struct nal_ni *ni)
+{
+	const struct p3l_ni *l = ni->l;
+
+	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
+		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+
+			if (s < l->n_slots && p3l_lane_ready(l, p3l_lane(l, s)))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Take what is in our lanes. No lock is needed for a message of a polled entry at the head while we have one thread: an
+ * initiator that empties its own lane stops there.
+ */
+static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
+{
+	struct p3l_ni *l = ni->l;
+
+	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
+		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used), pt;
+			struct p3l_lane_hdr *lane;
+			bool lock;
+
+			if (p3_unlikely(s >= l->n_slots))
+				continue;
+			lane = p3l_lane(l, s);
+			if (!p3l_lane_ready(l, lane))
+				continue;
+			pt = p3l_lane_line(l, lane, lane->head)->pt;
+			lock = !ni->env.single || pt > l->max_pt || !p3l_pt_polled(l, pt);
+			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
+				continue;
+			nal_drain(ni, l->slot, l, lane, s, sink, lock);
+			priv_of(ni)->last_lane = s;
+			priv_of(ni)->last = lane;
+			if (lock)
+				p3l_lane_unlock(lane);
+		}
+}
+
+static inline void look_elsewhere(struct nal_ni *ni)
+{
+	struct priv *pv = priv_of(ni);
+
+	if (p3_unlikely(p3_load(&ni->l->handed) != pv->handed_seen))
+		nal_hands_serve(ni);
+	if (p3_unlikely(pv->hands != NULL))
+		nal_hands_collect(ni);
+}
+
+/* Initiators that would rather use the inbox: mark their lanes from now on, while there is room. */
+static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
+{
+	struct priv *pv = priv_of(ni);
+	struct p3l_ni *l = ni->l;
+
+	lock_word(ni, &pv->hot_lock);
+	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++) {
+		uint64_t k = p3_load(&l->knock[w]) ? p3_xchg(&l->knock[w], 0) : 0;
+
+		for (; k; k &= k - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(k), i;
+
+			for (i = 0; i < pv->n_hot && pv->hot[i].slot != s; i++)
+				;
+			if (s >= l->n_slots || i >= HOT_MAX)
+				continue;
+			if (i == pv->n_hot) {
+				pv->hot[i].slot = s;
+				pv->hot[i].lane = p3l_lane(l, s);
+				pv->n_hot++;
+			}
+			pv->hot[i].idle = 0;
+			p3_fetch_or(&l->lanes_used[w], (uint64_t)1 << (s & 63));
+		}
+	}
+	unlock_word(ni, &pv->hot_lock);
+}
+
+static inline bool knocked(const struct p3l_ni *l)
+{
+	uint64_t k = p3_load(&l->knock[0]);
+
+	for (uint32_t w = 1; w < (l->n_slots + 63) / 64; w++)
+		k |= p3_load(&l->knock[w]);
+	return k != 0;
+}
+
+/* Mark the hot lanes; true: one of them has a message. Leaving (AWAY), idle ones are dropped from the set. */
+static inline bool mark_hot(struct nal_ni *ni, uint32_t state)
+{
+	struct priv *pv = priv_of(ni);
+	bool news = false;
+
+	lock_word(ni, &pv->hot_lock);
+	for (uint32_t i = 0; i < pv->n_hot; i++) {
+		if (!p3l_lane_mark(ni->l, pv->hot[i].lane, state)) {
+			pv->hot[i].idle = 0;
+			news = true;
+		} else if (state == P3L_W_AWAY && p3_unlikely(++pv->hot[i].idle > HOT_IDLE)) {
+			pv->hot[i--] = pv->hot[--pv->n_hot];
+		}
+	}
+	unlock_word(ni, &pv->hot_lock);
+	return news;
+}
+
+/*
+ * Leave a polling call: AWAY on every hot lane. A message found instead is taken first. A lane that stays full is being
+ * emptied by its initiator, or its head is for a polled entry: neither needs us now.
+ */
+static inline void leave(struct nal_ni *ni)
+{
+	for (int tries = 0; p3_unlikely(mark_hot(ni, P3L_W_AWAY)) && tries < 4; tries++)
+		drain_own(ni, NULL);
+}
+
+/*
+ * A message after a silence is often answered: fetch the line that an answer to it would take, while it is being read.
+ * Where its owner marks lines, the next one is in its cache.
+ */
+static inline void expect_reply(struct nal_ni *ni, uint32_t slot)
+{
+	struct nal_peer *p = &ni->peer[slot];
+
+	if (p->polls)
+		p3_prefetchw(p3l_lane_line(p->l, p->lane, p->tx.tail));
+}
+
+/*
+ * The lane that gave the last message, straight: there may be more, and whoever waits in a call looks there often.
+ * Every STREAK-th time the others have their turn.
+ */
+static inline bool look_there(struct nal_ni *ni, struct p3l_sink *sink, int looks)
+{
+	struct priv *pv = priv_of(ni);
+	struct p3l_lane_hdr *lane = pv->last;
+
+	if (!sink || p3_unlikely(!lane) || ++pv->streak % STREAK == 0)
+		return false;
+	while (!p3l_lane_ready(ni->l, lane))
+		if (--looks <= 0)
+			return false;
+	if (!pv->burst)
+		expect_reply(ni, pv->last_lane);
+	if (p3l_inbox_hot(&ni->env, ni->l, lane, pv->last_lane, sink, pv->burst > 2) <= 0)
+		return false;
+	pv->burst++;
+	return true;
+}
+
+void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
+{
+	struct priv *pv = priv_of(ni);
+
+	(void)eq;
+	if (p3_likely(!pv->n_hot) && look_there(ni, sink, 1))
+		return;
+	look_elsewhere(ni);
+	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
+		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */
+	if (p3_unlikely(knocked(ni->l)))
+		take_knocks(ni);
+	if (pv->n_hot) {
+		mark_hot(ni, P3L_W_POLL);
+		if (look_there(ni, sink, pv->attending ? 32 : 8))	/* so that we are seldom found away */
+			goto out;
+	}
+	drain_own(ni, sink);
+	if (!sink || !sink->got)
+		pv->burst = 0;
+out:
+	if (pv->n_hot && !pv->attending)
+		leave(ni);
+}
+
+void nal_attend(struct nal_ni *ni, bool on)
+{
+	struct priv *pv = priv_of(ni);
+	int n = on ? 1 : -1;
+
+	if (ni->env.single)
+		n = pv->attending += n;
+	else
+		n += p3_fetch_add(&pv->attending, n);
+	if (!n && pv->n_hot)
+		leave(ni);
+}
+
+void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
+{
+	struct p3l_ni *l = ni->l;
+	struct timespec ts;
+	int64_t slice = 100000000;		/* look at least ten times a second whether somebody has died */
+
+	if (ns >= 0 && ns < slice)
+		slice = ns;
+	ts = (struct timespec){ slice / 1000000000, slice % 1000000000 };
+	p3_fetch_add(&priv_of(ni)->sleepers, 1);
+	p3_store(&l->sleeping, 1);
+	smartmap_membarrier();			/* pairs with the look in wake() */
+	look_elsewhere(ni);
+	if (any_lane(ni))
+		drain_own(ni, NULL);
+	if (!ready(arg) && !any_lane(ni))
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
+	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1)	/* another thread may sleep on: its word stays */
+		p3_store(&l->sleeping, 0);
+	p3l_reap(&ni->env, l);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* nal_move.c - bytes between this process and a peer: through the window, by CMA, or along two iovecs */
+#include "nal_smap.h"
+#include "nal_together.h"
+
+/* Copy @n bytes between own memory and the peer's: 0 or -errno. */
+static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t theirs, uint64_t ours, uint64_t n,
+		      bool direct)
+{
+	void *own = (void *)(uintptr_t)ours, *far = (void *)(uintptr_t)theirs;
+	bool held = false;
+	int rc = 0;
+
+	if (slot != ni->l->slot) {
+		if (!direct) {
+			held = smartmap_enter((int)slot, far, n);
+			if (!held) {
+				if (!priv_of(ni)->cma)
+					return -EAGAIN;
+				return put ? smartmap_write((int)slot, far, own, n) :
+					     smartmap_read((int)slot, own, far, n);
+			}
+		}
+		far = smartmap_remote((int)slot, far);
+		if (p3_unlikely(!far))
+			rc = -EAGAIN;
+	}
+	if (p3_likely(!rc)) {
+		if (p3_unlikely(n >= TOGETHER_MIN) && priv_of(ni)->together && slot != ni->l->slot &&
+		    smartmap_adopted(own, n))
+			nal_together_copy(ni, slot, ni->peer[slot].l, put, theirs, ours, far, n);
+		else if (put)
+			memmove(far, own, n);
+		else
+			memmove(own, far, n);
+	}
+	if (held)
+		smartmap_leave((int)slot);
+	return rc;
+}
+
+/* @n bytes between region @t of the peer's NI @l and region @o of ours. */
+int nal_move(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
+	     const struct region *o, uint64_t n, bool direct)
+{
+	struct p3l_walk wt, wo;
+	uint64_t at = 0, nt = 0, ao = 0, no = 0;
+
+	if (!n)
+		return 0;
+	if (p3_likely(!t->iov && !o->iov))
+		return copy_piece(ni, slot, put, t->start + t->off, o->start + o->off, n, direct);
+	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &wt) ||
+	    !p3l_walk_start(ni->l, o->start, o->iov, o->iov_n, o->off, n, &wo))
+		return -EFAULT;
+	while (n) {
+		uint64_t k;
+		int rc;
+
+		if ((!nt && !p3l_walk_next(&wt, &at, &nt)) || (!no && !p3l_walk_next(&wo, &ao, &no)))
+			return -EFAULT;
+		k = nt < no ? nt : no;
+		rc = copy_piece(ni, slot, put, at, ao, k, direct);
+		if (rc)
+			return rc;
+		at += k, nt -= k, ao += k, no -= k, n -= k;
+	}
+	return 0;
+}
