@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * A job that neither a launcher nor the environment describes, but the program: PtlSetRank, PtlSetNIDMap, PtlSetPIDMap,
- * PtlSetJID; or variables that are set after PtlInit. The ranks come from tests/common/multi; its variables are taken away.
+ * PtlSetJID; or variables that are set after PtlInit. tests/common/multi starts the ranks; its variables are taken away.
  */
 #include "multi.h"
 #include "tap.h"
@@ -115,7 +115,8 @@ static void t_ring(void)
 {
 	ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY }, to;
 	unsigned n = (unsigned)t_size(), me = (unsigned)t_rank(), in = 99, out = me;
-	ptl_md_t md = { .start = &in, .length = sizeof(in), .threshold = 1, .options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE };
+	ptl_md_t md = { .start = &in, .length = sizeof(in), .threshold = 1,
+			.options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE };
 	ptl_handle_md_t h;
 	ptl_handle_me_t e;
 	ptl_event_t ev;

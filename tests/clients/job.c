@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* job.c - PMI and cnos under a launcher: words left by each rank are read by all, ids agree, accelerated pids are found */
+/* job.c - PMI and cnos under a launcher: words of each rank are read by all, ids agree, accelerated pids */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ int main(void)
 	void *p;
 
 	NEED(cnos_get_rank() >= 0);			/* before anything else */
-	NEED(PMI_Init(&spawned) == PMI_SUCCESS && PMI_Get_rank(&rank) == PMI_SUCCESS && PMI_Get_size(&size) == PMI_SUCCESS);
+	NEED(PMI_Init(&spawned) == PMI_SUCCESS);
+	NEED(PMI_Get_rank(&rank) == PMI_SUCCESS && PMI_Get_size(&size) == PMI_SUCCESS);
 	NEED(rank == cnos_get_rank() && size == cnos_get_size() && cnos_launcher() == CNOS_LAUNCHER_APRUN);
 	NEED(PMI_KVS_Get_my_name(name, sizeof(name)) == PMI_SUCCESS);
 	snprintf(key, sizeof(key), "k%d", rank);
@@ -63,7 +64,8 @@ int main(void)
 	NEED(PtlMDBind(ni, v, PTL_RETAIN, &md) == PTL_OK);
 	NEED(PtlPut(md, PTL_NOACK_REQ, to, 30, 0, 1, 0, (ptl_hdr_data_t)rank) == PTL_OK);
 	NEED(PtlEQWait(eq, &ev) == PTL_OK && ev.type == PTL_EVENT_PUT_END);
-	NEED((int)ev.hdr_data == (rank + n - 1) % n && ev.initiator.pid == map[(rank + n - 1) % n].pid + ACCEL_PTLS_PID_SPACE_OFFSET);
+	NEED((int)ev.hdr_data == (rank + n - 1) % n);
+	NEED(ev.initiator.pid == map[(rank + n - 1) % n].pid + ACCEL_PTLS_PID_SPACE_OFFSET);
 	cnos_pm_barrier(1);
 	free(map);
 	free(p);

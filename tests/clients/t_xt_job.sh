@@ -9,7 +9,8 @@ done
 export MPT_HYDRA=$h
 echo 1..3
 "$P3_SRC/tools/aprun" -n 4 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
-[ $? = 0 ] && [ "$(grep -c 'of 4 is well$' out)" = 4 ] && [ ! -s err ] && echo "ok 1 - words, maps and barriers of four ranks" ||
+[ $? = 0 ] && [ "$(grep -c 'of 4 is well$' out)" = 4 ] && [ ! -s err ] &&
+	echo "ok 1 - words, maps and barriers of four ranks" ||
 	{ echo "not ok 1 - words, maps and barriers of four ranks"; sed 's/^/# /' out err >&2; }
 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
 [ $? = 1 ] && grep -q 'cnos_launcher' out && echo "ok 2 - alone there is no launcher" ||

@@ -137,7 +137,8 @@ static void t_tokens(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_bytes_choose_their_stripes), T(t_bytes_are_exchanged), T(t_a_dead_holder_is_passed), T(t_tokens), { 0 }
+		T(t_bytes_choose_their_stripes), T(t_bytes_are_exchanged), T(t_a_dead_holder_is_passed), T(t_tokens),
+		{ 0 }
 	};
 	struct p3l_setup s = c_setup();
 
