@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * A job that neither a launcher nor the environment describes, but the program: PtlSetRank, PtlSetNIDMap, PtlSetPIDMap,
- * PtlSetJID; or variables that are set after PtlInit. tests/common/multi starts the ranks; its variables are taken away.
+ * PtlSetJID; or variables that are set after PtlInit. tests/common/multi starts the ranks; its variables are removed.
  */
 #include "multi.h"
 #include "tap.h"
