@@ -79,13 +79,15 @@ ends() {
 	for ((i = 0; i < 50; i++)); do
 		left=
 		for q in $pids; do
-			[ -r /proc/$q/stat ] && ! grep -q '^State:[[:space:]]*[ZX]' /proc/$q/status 2>/dev/null && left=1
+			[ -r /proc/$q/stat ] && ! grep -q '^State:[[:space:]]*[ZX]' /proc/$q/status 2>/dev/null && left="$left $q"
 		done
 		[ -z "$left" ] && break
 		sleep 0.1
 	done
 	[ "$(wc -w <<<"$pids")" = 3 ] && [ -z "$left" ]
-	ok $? "$2"
+	rc=$?
+	ok $rc "$2"
+	[ $rc = 0 ] || { echo "# $2: ranks that had started: $(echo $pids), still there:$left"; sed 's/^/# /' out err; } >&2
 }
 ends KILL t_killed_aprun_leaves_no_rank
 ends TERM t_terminated_aprun_leaves_no_rank
