@@ -44,6 +44,7 @@ struct nal_eq {
 	struct p3l_slot *ring;		/* NULL: never made */
 	uint32_t mask;			/* slots - 1 */
 	uint32_t gen;			/* as in its handle, or NAL_EQ_GONE, which is in none */
+	uint32_t packed;		/* as MDs name it */
 	ptl_eq_handler_t handler;
 };
 

@@ -50,6 +50,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	e->handler = handler;
 	e->mask = (1u << ni->l->eq[r.idx].log2) - 1;
 	e->gen = r.gen;
+	e->packed = (r.idx + 1) | r.gen << 16;
 	e->ring = p3l_eq_slot(ni->l, &ni->l->eq[r.idx], 0);
 	*out = p3a_handle(ni, P3A_EQ, r.idx, r.gen);
 	return PTL_OK;
@@ -115,16 +116,18 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
 	struct p3l_sink sink;		/* no initialiser: that would clear the event in it, at each look */
+	const struct nal_eq *e = &ni->eq[eq];
 
 	sink.eq = (int)eq;
 	sink.got = false;
-	sink.ring = ni->eq[eq].ring;
-	sink.mask = ni->eq[eq].mask;
+	sink.packed = e->packed;
+	sink.ring = e->ring;
+	sink.mask = e->mask;
 	ni->nal->progress(ni, eq, take && ni->env.single ? &sink : NULL);
 	if (p3_likely(sink.got)) {
 		expand(ni, &sink.ev, ev);
-		if (p3_unlikely(ni->eq[eq].handler))
-			ni->eq[eq].handler(ev);
+		if (p3_unlikely(e->handler))
+			e->handler(ev);
 		return PTL_OK;
 	}
 	return ready(ni, eq) ? fetch(ni, eq, ev, take) : PTL_EQ_EMPTY;

@@ -23,7 +23,6 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	struct p3l_md *md;
 	struct p3l_eq *q;
 	uint32_t t, i;
-	char *to;
 
 	if (f & P3L_LF_MATCH) {
 		p3l_copy(&bits, from, 8);
@@ -50,7 +49,7 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->threshold != PTL_MD_THRESH_INF || md->iov ||
 	    off > md->length || n > md->length - off ||
 	    ((md->options & PTL_MD_MAX_SIZE) && md->length - off - n < md->max_size) ||
-	    p3l_eq_of(ni, md->eq) != sink->eq)
+	    md->eq != sink->packed)
 		return -1;
 	q = &ni->eq[sink->eq];
 	t = q->head;
@@ -60,7 +59,10 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	p3l_sink_pass(ni, sink, t);
 	if (!(md->options & PTL_MD_MANAGE_REMOTE))
 		md->offset = off + n;
-	p3l_md_note(md, md->eq, t);
+	if (p3_likely(!p3_load(&md->pending)))	/* nobody else can note one */
+		p3_store(&md->last_ticket, t);
+	else
+		p3l_md_note(md, md->eq, t);
 	sink->ev.word = t << 1 | 1;
 	sink->ev.link = t;
 	sink->ev.match_bits = bits;
@@ -79,13 +81,7 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	stats->recv_count++;
 	stats->recv_length += n;
 	stats->lane_msgs++;
-	to = (char *)(uintptr_t)(md->start + off);
-	for (i = 0; i + 8 <= n; i += 8) {
-		p3l_copy(to + i, from + i, 8);
-		p3_barrier();			/* keeps this a loop: a call takes longer than the copy */
-	}
-	for (; i < n; i++)
-		to[i] = (char)from[i];
+	p3l_copy_line((uint8_t *)(uintptr_t)(md->start + off), from, n);
 	p3_store_rel(&lane->head, head + 1);
 	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
 		p3_store_rel(&lane->head_pub, head + 1);

@@ -389,6 +389,24 @@ static inline void p3l_copy_short(uint8_t *d, const uint8_t *s, uint32_t n)
 	}
 }
 
+/* The same from a line that another core has written: pieces of 16, the last one overlapping. Not from where this core has
+ * just written smaller pieces: reading them as one waits for the stores. */
+static inline void p3l_copy_line(uint8_t *d, const uint8_t *s, uint32_t n)
+{
+	uint32_t i;
+
+	if (n < 16) {
+		p3l_copy_short(d, s, n);
+		return;
+	}
+	for (i = 0; i + 16 <= n; i += 16) {
+		p3l_copy(d + i, s + i, 16);
+		p3_barrier();
+	}
+	if (i < n)
+		p3l_copy(d + n - 16, s + n - 16, 16);
+}
+
 /* Pieces of a region. Indices are checked by the callers; these only compute. */
 static inline struct p3l_me *p3l_me(const struct p3l_ni *ni, uint32_t i)
 {
@@ -570,7 +588,8 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 struct p3l_sink {
 	int eq;
 	bool got;
-	uint32_t mask;			/* the queue's slots, as the owner knows them */
+	uint32_t packed;		/* the queue as MDs name it */
+	uint32_t mask;			/* its slots, as the owner knows them */
 	struct p3l_slot *ring;
 	struct p3l_slot ev;
 };
