@@ -2,7 +2,8 @@
 /*
  * swap.c - the exchange of a getput: what makes it one step
  *
- * 3.13.6: atomic with respect to other getputs on the same memory, whichever process runs them, and to nothing else.
+ * 3.13.6: atomic with respect to other getputs on the same memory, whichever process runs them. Words on their boundaries
+ * are exchanged by one instruction besides, so that programs which give a lock back by a put of a word do not lose it.
  * Several MDs may cover the same bytes, so the locks belong to the bytes: the lines of 64 that are touched select
  * stripes of ni.swap, by the owner's addresses. They are taken upwards, so that two exchanges never wait for each other;
  * an exchange on a vector takes all of them. Nothing else is locked meanwhile. The lock of a dead process is taken over
@@ -36,7 +37,6 @@ void p3l_swap_unlock(struct p3l_ni *ni, const struct p3l_swap *s)
 			p3_store_rel(&ni->swap[i], 0);
 }
 
-/* Words are moved whole where they lie on their boundaries: the owner's loads see the old or the new one. */
 void p3l_swap_bytes(void *target, void *buf, uint64_t len)
 {
 	char *t = target, *b = buf;
@@ -45,19 +45,18 @@ void p3l_swap_bytes(void *target, void *buf, uint64_t len)
 		uint64_t old;
 
 		if (len >= 8 && !((uintptr_t)t & 7)) {
-			uint64_t *w = (uint64_t *)(void *)t, new;
+			uint64_t new;
 
 			p3l_copy(&new, b, 8);
-			old = p3_load(w);
-			p3_store(w, new);
+			old = p3_xchg((uint64_t *)(void *)t, new);
 			p3l_copy(b, &old, 8);
 			t += 8, b += 8, len -= 8;
 		} else if (len >= 4 && !((uintptr_t)t & 3)) {
-			uint32_t *w = (uint32_t *)(void *)t, new, was = p3_load(w);
+			uint32_t new;
 
 			p3l_copy(&new, b, 4);
-			p3_store(w, new);
-			p3l_copy(b, &was, 4);
+			new = p3_xchg((uint32_t *)(void *)t, new);
+			p3l_copy(b, &new, 4);
 			t += 4, b += 4, len -= 4;
 		} else {
 			char c = *t;
