@@ -14,6 +14,8 @@ my %never = (
 	PtlMEAttachAny => { PTL_ME_INVALID => 'there is no base',
 			    PTL_PT_INDEX_INVALID => 'we choose the index',
 			    PTL_ME_LIST_TOO_LONG => 'the list is empty' },
+	PtlMEMDAttach => { PTL_ME_INVALID => 'there is no base', PTL_MD_NO_UPDATE => 'there is no test queue' },
+	PtlMEMDInsert => { PTL_NI_INVALID => 'it is that of the base', PTL_MD_NO_UPDATE => 'there is no test queue' },
 	PtlEQWait => { PTL_EQ_EMPTY => 'it waits for ever' },
 );
 # In these functions the codes of those are looked at, and others returned.
@@ -21,8 +23,8 @@ my %swallows = (get_job => { PtlNIHandle => 1 }, library_closed => { PtlNIHandle
 
 sub slurp { my ($f) = @_; local $/; open(my $h, '<', $f) or die "$f: $!"; my $t = <$h>; return $t }
 
-my $types = slurp("$src/portals/include/p3api/types.h");
-my ($enum) = $types =~ /typedef enum \{([^}]*PTL_MAX_ERRNO[^}]*)\} ptl_err_t/ or die 'no ptl_err_t';
+my $types = slurp("$src/portals/include/p3/errno.h");
+my ($enum) = $types =~ /typedef enum \{([^}]*PTL_MAX_ERRNO[^}]*)\} ptl_err_t/ or die "no ptl_err_t";
 my %is_code = map { $_ => 1 } grep { $_ ne 'PTL_MAX_ERRNO' } $enum =~ /\b(PTL_\w+)/g;
 
 # ---- the code ----

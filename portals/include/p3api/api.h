@@ -37,7 +37,8 @@ void PtlFini(void);
  * node after PTL_NO_SPACE and PTL_FAIL, which all of them get; after PTL_PID_INVALID by the refused one alone, which
  * still belongs to the job until it calls PtlFini (the others' PtlNIFini waits for that).
  * Return: PTL_OK; PTL_IFACE_INVALID; PTL_NO_SPACE (memory: a sentence on stderr); PTL_PID_INVALID (taken or out of
- * range); PTL_SEGV (@ni NULL); PTL_FAIL (the job could not be joined: a sentence on stderr).
+ * range); PTL_SEGV (@ni NULL); PTL_FAIL (the job could not be joined: a sentence on stderr); programs for the XT get
+ * PTL_IFACE_DUP when it was open already, and a good handle.
  */
 int PtlNIInit(ptl_interface_t interface, ptl_pid_t pid, ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
 	      ptl_handle_ni_t *ni);
@@ -238,25 +239,30 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
 
 /**
  * PtlGetPutRegion - PtlGetPut of @length bytes at @put_offset of @put_md; the reply goes to @get_offset of @get_md
- * Also PTL_MD_ILLEGAL: a region outside its descriptor. (XT)
+ * Codes as PtlGetPut; PTL_MD_ILLEGAL also for a region outside its descriptor. (XT)
  */
 int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
 		    ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 		    ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/** PtlMDMDCopy - PtlGet from a process of the same node; PTL_PROCESS_INVALID: @target is on another. (XT) */
+/** PtlMDMDCopy - PtlGet from a process of this node (XT). Codes as PtlGet; PTL_PROCESS_INVALID also for another node. */
 int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 		ptl_match_bits_t match_bits, ptl_size_t remote_offset);
 
 /**
  * PtlMEMDAttach - PtlMEAttach and PtlMDAttach in one step: the entry is never seen without its descriptor (XT)
- * Arguments and codes are theirs; on an error neither is left behind. @md_handle may be NULL.
+ * Arguments are theirs; on an error neither is left behind. @md_handle may be NULL.
+ * Return: PTL_OK; PTL_NI_INVALID; PTL_PT_INDEX_INVALID; PTL_ME_LIST_TOO_LONG; PTL_MD_ILLEGAL; PTL_EQ_INVALID;
+ * PTL_NO_SPACE; PTL_SEGV (@me_handle NULL).
  */
 int PtlMEMDAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
 		  ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
 		  ptl_unlink_t unlink_op, ptl_handle_me_t *me_handle, ptl_handle_md_t *md_handle);
 
-/** PtlMEMDInsert - PtlMEInsert and PtlMDAttach in one step; as PtlMEMDPost without a test queue (XT) */
+/**
+ * PtlMEMDInsert - PtlMEInsert and PtlMDAttach in one step; as PtlMEMDPost without a test queue (XT)
+ * Return: PTL_OK; PTL_ME_INVALID (@base); PTL_ME_LIST_TOO_LONG; PTL_MD_ILLEGAL; PTL_EQ_INVALID; PTL_NO_SPACE; PTL_SEGV.
+ */
 int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
 		  ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
 		  ptl_unlink_t unlink_op, ptl_handle_me_t *me_handle, ptl_handle_md_t *md_handle);
