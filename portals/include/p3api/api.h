@@ -245,7 +245,7 @@ int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md
 		    ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 		    ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/** PtlMDMDCopy - PtlGet from a process of this node (XT). Codes as PtlGet; PTL_PROCESS_INVALID also for another node. */
+/** PtlMDMDCopy - PtlGet from a process of this node (XT). Codes as PtlGet; PTL_PROCESS_INVALID: another node, too. */
 int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
 		ptl_match_bits_t match_bits, ptl_size_t remote_offset);
 
