@@ -107,6 +107,8 @@ static void charge_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3
 			flags |= P3L_MD_SPENT;
 	}
 	op->threshold = md->threshold;
+	/* Perhaps it has been counted: finish() puts that right. If not, the next to leave would unlink before our END. */
+	p3_fetch_add(&md->pending, 1);
 	p3_store(&md->flags, flags);
 	if (eq >= 0 && (op->options & quiet) != quiet) {
 		if (!op->has_ticket) {

@@ -390,7 +390,13 @@ static int walk(void)
 
 /* ---- killed at any moment ---- */
 
-static struct { uint64_t begun[C_SLOTS]; uint32_t stop; } *shared;
+static struct { uint64_t begun[C_SLOTS]; uint32_t stop, dead[C_SLOTS]; } *shared;
+
+/* As all processes see it: one that took a living mover for dead would take its locks. */
+static bool alive(uint32_t slot)
+{
+	return slot < C_SLOTS && !p3_load(&shared->dead[slot]);
+}
 
 /* Puts, gets and lane messages for ever; what it does depends on the seed only. */
 static void busy(const struct p3l_env *env, uint64_t seed)
@@ -468,6 +474,7 @@ static int kills(int n)
 	owner = c_env(0, false);
 	mover = c_env(1, false);
 	other = c_env(2, false);
+	owner.alive = mover.alive = other.alive = alive;
 	p3l_eq_alloc(&owner, ni, 4096, &eq);
 	for (uint32_t pt = 0; pt < 4; pt++)
 		p3l_me_attach(&owner, ni, pt, C_ANY, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &base[pt]);
@@ -483,12 +490,12 @@ static int kills(int n)
 		pid_t pid;
 
 		shared->begun[1] = 0;
+		p3_store_rel(&shared->dead[1], 0);
 		pid = fork();
 		if (!pid) {
 			busy(&mover, seed);
 			_exit(0);
 		}
-		c_dead[1] = false;
 		while (!p3_load(&shared->begun[1]))
 			sched_yield();
 		clock_gettime(CLOCK_MONOTONIC, &t0);
@@ -499,7 +506,7 @@ static int kills(int n)
 		} while ((uint64_t)(t1.tv_sec - t0.tv_sec) * 1000000000 + (uint64_t)t1.tv_nsec - (uint64_t)t0.tv_nsec < ns);
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
-		c_dead[1] = true;
+		p3_store_rel(&shared->dead[1], 1);
 		/* its slot gets a new process: whatever the old one held must be free before that */
 		for (uint32_t i = 0; i < P3L_MAX_PT + P3L_PT_STRIPES; i++) {
 			p3l_lock(&owner, ni, i);
