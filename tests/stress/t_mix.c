@@ -20,7 +20,8 @@ static struct {
 	ptl_process_id_t id;
 	ptl_handle_md_t md;		/* what is sent to it */
 	uint64_t sent, credits;		/* places given back by it */
-	uint64_t owed;			/* given back to it, not told yet */
+	uint32_t busy;			/* places at it that hold a message of ours: a bit each */
+	uint32_t owed;			/* places given back to it, not told yet: messages of a pair end in any order */
 	uint64_t started, ended;	/* from it */
 	uint64_t open[WINDOW];		/* message + 1 in each place: started, not ended */
 } with[64];
@@ -119,8 +120,10 @@ static void event(int rc, const ptl_event_t *ev)
 	if (rc != PTL_OK || r < 0 || ev->ni_fail_type)
 		return;
 	if (ev->pt_index == PT_CREDIT) {
-		if (ev->type == PTL_EVENT_PUT_END)
+		if (ev->type == PTL_EVENT_PUT_END) {
 			with[r].credits++;
+			with[r].busy &= ~(1u << n % WINDOW);
+		}
 		return;
 	}
 	if (ev->type == PTL_EVENT_PUT_START) {
@@ -143,16 +146,21 @@ static void event(int rc, const ptl_event_t *ev)
 		     p[at + 1], p[at + 2], p[at + 3], p[at + 4], p[at + 5], p[at + 6], p[at + 7]);
 	}
 #undef SAME
-	with[r].owed++;
+	with[r].owed |= 1u << n % WINDOW;
 }
 
 static void give_credits(void)
 {
 	for (int r = 0; r < size; r++)
-		for (int rc = PTL_OK; with[r].owed && rc == PTL_OK; with[r].owed -= rc == PTL_OK) {
-			rc = PtlPut(credit_md, PTL_NO_ACK_REQ, with[r].id, PT_CREDIT, 0, 0, 0, 0);
+		while (with[r].owed) {
+			unsigned place = (unsigned)__builtin_ctz(with[r].owed);
+			int rc = PtlPut(credit_md, PTL_NO_ACK_REQ, with[r].id, PT_CREDIT, 0, 0, 0, place);
+
 			if (rc != PTL_OK && rc != PTL_NO_SPACE)
 				CHECK_INT(rc, PTL_OK);
+			if (rc != PTL_OK)
+				break;
+			with[r].owed &= ~(1u << place);
 		}
 }
 
@@ -176,7 +184,7 @@ static void send_one(int to)
 	unsigned char *from = outbox;
 	int rc;
 
-	if (n - with[to].credits >= WINDOW)
+	if (with[to].busy >> n % WINDOW & 1)
 		return;
 	/* larger ones are locally complete with SEND_END only: here they have gone when the target gives its credit;
 	 * each peer and place has bytes of its own */
@@ -185,10 +193,12 @@ static void send_one(int to)
 	write_bytes(from, rank, to, n);
 	rc = PtlPutRegion(with[to].md, (ptl_size_t)(from - outbox), len, PTL_NO_ACK_REQ, with[to].id, PT, 0, 0,
 			  n % WINDOW * MAX_LEN, n);
-	if (rc == PTL_OK)
+	if (rc == PTL_OK) {
 		with[to].sent++;
-	else if (rc != PTL_NO_SPACE)
+		with[to].busy |= 1u << n % WINDOW;
+	} else if (rc != PTL_NO_SPACE) {
 		CHECK_INT(rc, PTL_OK);
+	}
 }
 
 static void t_mixture_of_movers_keeps_order(void)
@@ -259,8 +269,8 @@ static void t_mixture_of_movers_keeps_order(void)
 	t_barrier();
 	give_up = t_now() + 30;
 	for (int i = 0; i < size; i++)
-		while ((with[i].ended < atomic_load(t_word(i * 12 + rank)) || with[i].credits < with[i].sent) &&
-		       t_now() < give_up && t_bad_ < 10) {
+		while ((with[i].ended < atomic_load(t_word(i * 12 + rank)) || with[i].credits < with[i].sent ||
+			with[i].owed) && t_now() < give_up && t_bad_ < 10) {
 			drain();
 			sched_yield();
 		}
