@@ -45,7 +45,10 @@ struct nal_eq {
 	uint32_t mask;			/* slots - 1 */
 	uint32_t gen;			/* as in its handle, or NAL_EQ_GONE, which is in none */
 	uint32_t packed;		/* as MDs name it */
+	uint32_t straight;		/* events that came without a ticket */
 	ptl_eq_handler_t handler;
+	struct p3l_known known;		/* what took the last of those */
+	ptl_event_t like;		/* an event of it, whole */
 };
 
 struct nal_ni {

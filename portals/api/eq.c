@@ -51,6 +51,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	e->mask = (1u << ni->l->eq[r.idx].log2) - 1;
 	e->gen = r.gen;
 	e->packed = (r.idx + 1) | r.gen << 16;
+	e->known.pt = P3L_MAX_PT;
 	e->ring = p3l_eq_slot(ni->l, &ni->l->eq[r.idx], 0);
 	*out = p3a_handle(ni, P3A_EQ, r.idx, r.gen);
 	return PTL_OK;
@@ -66,6 +67,22 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 		return PTL_EQ_INVALID;
 	ni->eq[h & 0xffff].gen = NAL_EQ_GONE;	/* the ring stays: another thread may be waiting there */
 	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
+}
+
+/*
+ * Sequence and link of an event of queue @e. Those with a ticket and those without (p3l_sink) share one sequence, in
+ * the order in which they are read; links need only be different: the ones are even, the others odd.
+ */
+static inline void number(const struct nal_eq *e, const struct p3l_slot *s, ptl_event_t *ev)
+{
+	ev->sequence = s->ticket + e->straight;
+	ev->link = s->link << 1;
+}
+
+static inline void number_straight(const struct p3l_ni *l, struct nal_eq *e, uint32_t eq, ptl_event_t *ev)
+{
+	ev->sequence = p3_load(&l->eq[eq].head) + e->straight;
+	ev->link = e->straight++ << 1 | 1;
 }
 
 /* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
@@ -92,10 +109,8 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event
 	ev->md.user_ptr = (void *)(uintptr_t)md->user_ptr;
 	ev->md.eq_handle = p3a_eq_unpack(ni, md->eq);
 	ev->hdr_data = s->hdr_data;
-	ev->link = s->link;
 	ev->ni_fail_type = s->kind_fail >> 4;
 	ev->unlinked = (s->kind_fail & 15) == PTL_EVENT_UNLINK;
-	ev->sequence = s->word >> 1;
 }
 
 /* PTL_OK or PTL_EQ_DROPPED with an event, PTL_EQ_EMPTY without. */
@@ -107,25 +122,46 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 	if (!rc)
 		return PTL_EQ_EMPTY;
 	expand(ni, &s, ev);
+	number(&ni->eq[eq], &s, ev);
 	if (p3_unlikely(take && ni->eq[eq].handler))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
 		ni->eq[eq].handler(ev);
 	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
+}
+
+/* An event of which only this is not as in the last one of its kind. */
+static inline void expand_known(struct nal_ni *ni, struct nal_eq *e, struct p3l_slot *s, ptl_event_t *ev)
+{
+	if (p3_unlikely(e->known.fresh)) {
+		p3l_known_event(&e->known, s);
+		expand(ni, s, &e->like);
+		e->known.fresh = false;
+	}
+	*ev = e->like;
+	ev->initiator.pid = p3_likely(s->initiator < ni->n_peers) ? ni->pids[s->initiator] : PTL_PID_ANY;
+	ev->match_bits = s->match_bits;
+	ev->rlength = s->rlength;
+	ev->mlength = s->rlength;
+	ev->offset = s->offset;
+	ev->hdr_data = s->hdr_data;
 }
 
 /* Look at what has arrived: an event of @eq comes back at once, without a stop in the queue. */
 static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
 	struct p3l_sink sink;		/* no initialiser: that would clear the event in it, at each look */
-	const struct nal_eq *e = &ni->eq[eq];
+	struct nal_eq *e = &ni->eq[eq];
 
 	sink.eq = (int)eq;
-	sink.got = false;
+	sink.got = 0;
 	sink.packed = e->packed;
-	sink.ring = e->ring;
-	sink.mask = e->mask;
+	sink.known = &e->known;
 	ni->nal->progress(ni, eq, take && ni->env.single ? &sink : NULL);
 	if (p3_likely(sink.got)) {
-		expand(ni, &sink.ev, ev);
+		if (p3_likely(sink.got == P3L_SINK_KNOWN))
+			expand_known(ni, e, &sink.ev, ev);
+		else
+			expand(ni, &sink.ev, ev);
+		number_straight(ni->l, e, eq, ev);
 		if (p3_unlikely(e->handler))
 			e->handler(ev);
 		return PTL_OK;

@@ -334,6 +334,11 @@ P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id
 	if (pt != PTL_PT_INDEX_ANY && pt > ni->l->max_pt)
 		return PTL_PT_INDEX_INVALID;
 	ni->l->ac[ac] = (struct p3l_ac){ id.nid, id.pid, uid, jid, pt };
+	for (uint32_t i = 0; i <= ni->l->max_pt; i++) {
+		p3l_lock(&ni->env, ni->l, i);
+		p3l_changes(ni->l, i);
+		p3l_unlock(ni->l, i);
+	}
 	return PTL_OK;
 }
 

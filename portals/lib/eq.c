@@ -155,6 +155,7 @@ int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 					p3_store_rel(&q->head, q->head + 1);
 					continue;
 				}
+				out->ticket = q->head;
 				rc = q->dropped ? -1 : 1;
 				if (take) {
 					q->dropped = 0;

@@ -4,26 +4,72 @@
  *
  * A short message without ack or offset, whose first ME takes it into a plain buffer, and the caller waits for just this
  * event: matched, copied and handed over in one piece. Everything that differs in any point is left as it is, for the long
- * way (p3l_target_short), which is the reference: whatever this function does, that one would have done too. The only step
- * that could fail half-way, the ticket of the event, comes before the first change.
+ * way (p3l_target_short), which is the reference: whatever this function does, that one would have done too. What depends
+ * on the list and the descriptor alone is looked up once and kept (p3l_known); pt.changes says how long it is true.
  */
 #include "p3l.h"
 
 #define FETCH 4		/* lines */
 #define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
 
+/* Look at the first ME of list @pt, under its lock or as its only user. False: not one for this file. */
+static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink)
+{
+	const struct p3l_ac *ac = &ni->ac[0];
+	uint32_t i = p3_load(&ni->pt[pt].head) - 1;
+	struct p3l_known *k = sink->known;
+	const struct p3l_me *me;
+	struct p3l_md *md;
+
+	k->pt = P3L_MAX_PT;
+	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
+	    ac->pt != PTL_PT_INDEX_ANY || i >= ni->max_me)
+		return false;
+	me = p3l_me(ni, i);
+	i = p3_load(&me->md) - 1;
+	if (me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY || i >= ni->max_md)
+		return false;
+	md = p3l_md(ni, i);
+	if ((md->options & OPTIONS) != (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE) ||
+	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->threshold != PTL_MD_THRESH_INF || md->iov ||
+	    md->eq != sink->packed)
+		return false;
+	k->match_bits = me->match_bits;
+	k->mask = ~me->ignore_bits;
+	k->start = md->start;
+	k->length = md->length;
+	k->min_free = md->options & PTL_MD_MAX_SIZE ? md->max_size : 0;
+	k->remote = md->options & PTL_MD_MANAGE_REMOTE;
+	k->md = md;
+	k->md_idx = (uint16_t)i;
+	k->md_gen = (uint16_t)md->gen;
+	k->stats = &p3l_row(ni, ni->slot)->stats;
+	k->fresh = true;
+	k->changes = p3_load(&ni->pt[pt].changes);
+	k->pt = pt;
+	return true;
+}
+
+void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev)
+{
+	ev->word = ev->ticket = ev->link = 0;
+	ev->mlength = ev->rlength;
+	ev->md = k->md_idx;
+	ev->md_gen = k->md_gen;
+	ev->threshold = PTL_MD_THRESH_INF;
+	ev->kind_fail = PTL_EVENT_PUT_END;
+	ev->pt = (uint8_t)k->pt;
+}
+
 static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *lane, uint32_t head, struct p3l_line *m,
 		       uint32_t f, uint32_t pt, uint32_t n, struct p3l_sink *sink)
 {
+	struct p3l_known *k = sink->known;
 	const uint8_t *from = m->body;
-	const struct p3l_ac *ac = &ni->ac[0];
 	uint64_t off, bits = 0, hdr_data = 0;
-	struct p3l_stats *stats;
-	const struct p3l_me *me;
-	struct p3l_md *md;
-	struct p3l_eq *q;
-	uint32_t t, i;
 
+	if (p3_unlikely(k->pt != pt || k->changes != p3_load(&ni->pt[pt].changes)) && !learn(ni, pt, sink))
+		return -1;
 	if (f & P3L_LF_MATCH) {
 		p3l_copy(&bits, from, 8);
 		from += 8;
@@ -32,56 +78,22 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 		p3l_copy(&hdr_data, from, 8);
 		from += 8;
 	}
-	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
-	    ac->pt != PTL_PT_INDEX_ANY)
+	off = k->remote ? 0 : p3_load(&k->md->offset);
+	if (p3_unlikely(((k->match_bits ^ bits) & k->mask) || off > k->length || n > k->length - off ||
+			k->length - off - n < k->min_free || !p3l_sink_open(ni, sink)))
 		return -1;
-	i = ni->pt[pt].head - 1;
-	if (i >= ni->max_me)
-		return -1;
-	me = p3l_me(ni, i);
-	i = me->md - 1;
-	if (((me->match_bits ^ bits) & ~me->ignore_bits) || me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY ||
-	    i >= ni->max_md)
-		return -1;
-	md = p3l_md(ni, i);
-	off = md->options & PTL_MD_MANAGE_REMOTE ? 0 : md->offset;
-	if ((md->options & OPTIONS) != (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE) ||
-	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->threshold != PTL_MD_THRESH_INF || md->iov ||
-	    off > md->length || n > md->length - off ||
-	    ((md->options & PTL_MD_MAX_SIZE) && md->length - off - n < md->max_size) ||
-	    md->eq != sink->packed)
-		return -1;
-	q = &ni->eq[sink->eq];
-	t = q->head;
-	if (!p3l_sink_due(sink, t) || q->dropped || !p3_cas32(&q->tail, t, t + 1))
-		return -1;
-
-	p3l_sink_pass(ni, sink, t);
-	if (!(md->options & PTL_MD_MANAGE_REMOTE))
-		md->offset = off + n;
-	if (p3_likely(!p3_load(&md->pending)))	/* nobody else can note one */
-		p3_store(&md->last_ticket, t);
-	else
-		p3l_md_note(md, md->eq, t);
-	sink->ev.word = t << 1 | 1;
-	sink->ev.link = t;
+	if (!k->remote)
+		p3_store(&k->md->offset, off + n);
 	sink->ev.match_bits = bits;
 	sink->ev.hdr_data = hdr_data;
 	sink->ev.rlength = n;
-	sink->ev.mlength = n;
 	sink->ev.offset = off;
-	sink->ev.md = (uint16_t)i;
-	sink->ev.md_gen = (uint16_t)md->gen;
-	sink->ev.threshold = PTL_MD_THRESH_INF;
 	sink->ev.initiator = (uint16_t)slot;
-	sink->ev.kind_fail = PTL_EVENT_PUT_END;
-	sink->ev.pt = (uint8_t)pt;
-	sink->got = true;
-	stats = &p3l_row(ni, ni->slot)->stats;
-	stats->recv_count++;
-	stats->recv_length += n;
-	stats->lane_msgs++;
-	p3l_copy_line((uint8_t *)(uintptr_t)(md->start + off), from, n);
+	sink->got = P3L_SINK_KNOWN;
+	k->stats->recv_count++;
+	k->stats->recv_length += n;
+	k->stats->lane_msgs++;
+	p3l_copy_line((uint8_t *)(uintptr_t)(k->start + off), from, n);
 	p3_store_rel(&lane->head, head + 1);
 	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
 		p3_store_rel(&lane->head_pub, head + 1);
@@ -115,15 +127,18 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 	    n + 8 * ((f & P3L_LF_MATCH) + ((f & P3L_LF_HDR) >> 1)) > sizeof(m->body))
 		return -1;
 	polled = p3l_pt_polled(ni, pt);
-	if (p3_likely(polled))
-		return take(ni, slot, lane, head, m, f, pt, n, sink);
-	if (!p3_cas32(&lane->lock, 0, env->self))
-		return -1;
-	if (p3_likely(p3_load(&lane->head) == head) &&	/* else its initiator has emptied it meanwhile */
-	    p3_likely(p3_cas32(&ni->pt[pt].lock, 0, env->self))) {
-		rc = take(ni, slot, lane, head, m, f, pt, n, sink);
-		p3l_unlock(ni, pt);
+	if (p3_unlikely(!polled)) {
+		if (!p3_cas32(&lane->lock, 0, env->self))
+			return -1;
+		if (p3_unlikely(p3_load(&lane->head) != head) ||	/* its initiator has emptied it meanwhile */
+		    p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))
+			goto unlock_lane;
 	}
+	rc = take(ni, slot, lane, head, m, f, pt, n, sink);
+	if (polled)
+		return rc;
+	p3l_unlock(ni, pt);
+unlock_lane:
 	p3l_lane_unlock(lane);
 	return rc;
 }

@@ -356,20 +356,18 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	}
 	p3l_data_read(data, (void *)(uintptr_t)(md->start + off), mlength);
 	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
-		t = p3l_eq_reserve(ni, (uint32_t)eq);
-		if (md->options & PTL_MD_EVENT_START_DISABLE)
-			ev.link = t;
 		ev.kind_fail = PTL_EVENT_PUT_END;
-		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) &&
-			      t == p3_load(&ni->eq[eq].head) && p3l_sink_due(sink, t))) {
-			p3l_sink_pass(ni, sink, t);
-			ev.word = t << 1 | 1;
+		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) && p3l_sink_open(ni, sink))) {
+			ev.word = ev.ticket = 0;
 			sink->ev = ev;
-			sink->got = true;
+			sink->got = P3L_SINK_EVENT;
 		} else {
+			t = p3l_eq_reserve(ni, (uint32_t)eq);
+			if (md->options & PTL_MD_EVENT_START_DISABLE)
+				ev.link = t;
 			p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
+			p3l_md_note(md, md->eq, t);
 		}
-		p3l_md_note(md, md->eq, t);
 	}
 	if (p3_unlikely(md->flags & P3L_MD_SPENT)) {
 		if (!was_spent)

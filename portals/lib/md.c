@@ -246,6 +246,7 @@ int p3l_md_attach(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref m
 	*out = ref_of(ni, i);
 	p3_store(&p3l_md(ni, i - 1)->me, me.idx + 1);
 	p3_store_rel(&p3l_md(ni, i - 1)->flags, p3l_md(ni, i - 1)->flags | P3L_MD_USED);
+	p3l_changes(ni, pt);
 	p3_store_rel(&p3l_me(ni, me.idx)->md, i);
 	p3l_unlock(ni, pt);
 	return PTL_OK;
@@ -290,6 +291,7 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 
 	if (me && me <= ni->max_me) {
 		out = p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK;
+		p3l_changes(ni, p3l_me(ni, me - 1)->pt);
 		if (out)
 			p3l_me_out_locked(ni, me - 1);
 		else
@@ -412,10 +414,12 @@ int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 	if (a) {
 		bool busy = p3_load_acq(&md->pending) != 0;
 
-		if (test_eq >= 0 && (busy || !p3l_eq_idle(ni, (uint32_t)test_eq)))
+		if (test_eq >= 0 && (busy || !p3l_eq_idle(ni, (uint32_t)test_eq))) {
 			rc = PTL_MD_NO_UPDATE;
-		else
+		} else {
+			p3l_changes(ni, pt);
 			rc = fill(ni, md, a, busy);
+		}
 	}
 	p3l_unlock(ni, pt);
 out:

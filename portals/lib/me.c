@@ -77,6 +77,7 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 
 	if (p->len >= ni->max_me_list)
 		return PTL_ME_LIST_TOO_LONG;
+	p3l_changes(ni, pt);
 	if (!base) {
 		next = pos == PTL_INS_BEFORE ? sane(ni, &p->head) : 0;
 		prev = pos == PTL_INS_BEFORE ? 0 : sane(ni, &p->tail);
@@ -109,6 +110,7 @@ void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 	uint32_t next = sane(ni, &me->next), prev = sane(ni, &me->prev), pt = me->pt;
 	struct p3l_pt *p = &ni->pt[pt < P3L_MAX_PT ? pt : 0];
 
+	p3l_changes(ni, pt);
 	if (prev)
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, next);
 	else

@@ -66,7 +66,8 @@ struct p3l_pt {
 	uint32_t lock;
 	uint32_t head, tail;		/* [lock] ME index + 1; 0: empty */
 	uint32_t len, longest;		/* [lock] entries now, and at most so far */
-	uint32_t pad[11];
+	uint32_t changes;		/* [lock] counts: who takes what here may differ from before (struct p3l_known) */
+	uint32_t pad[10];
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_pt) == P3L_LINE, "entries must not share lines: each has its own movers");
 
@@ -145,7 +146,7 @@ struct p3l_slot {
 	uint16_t initiator;		/* slot */
 	uint8_t kind_fail;		/* event kind | fail << 4 */
 	uint8_t pt;
-	uint32_t pad;
+	uint32_t ticket;		/* in a copy that was read: its ticket in full */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
 
@@ -463,6 +464,13 @@ static inline void p3l_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32
 		p3l_lock_slow(env, ni, &ni->pt[pt].lock, (int)pt);
 }
 
+/* List @pt, or a descriptor that stands there, is about to change. [lock] */
+static inline void p3l_changes(struct p3l_ni *ni, uint32_t pt)
+{
+	if (p3_likely(pt < P3L_MAX_PT))
+		p3_store(&ni->pt[pt].changes, ni->pt[pt].changes + 1);
+}
+
 static inline void p3l_unlock(struct p3l_ni *ni, uint32_t pt)
 {
 	p3_store_rel(&ni->pt[pt].lock, 0);
@@ -584,27 +592,41 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 
 	return s && (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
 }
-/* Where the owner wants the next event of queue @eq, instead of in the queue, if it is the only one there. */
+
+/*
+ * What took the last message that was handed to the reader of a queue: looked up once, good until pt.changes counts on, and
+ * kept where no peer can write. The descriptor is plain memory for puts, threshold infinite, END events to this queue.
+ */
+struct p3l_known {
+	uint32_t pt, changes;		/* pt P3L_MAX_PT: nothing */
+	uint64_t match_bits, mask;	/* bits that must be equal */
+	uint64_t start, length, min_free;
+	struct p3l_md *md;
+	struct p3l_stats *stats;
+	uint16_t md_idx, md_gen;
+	bool remote;			/* PTL_MD_MANAGE_REMOTE */
+	bool fresh;			/* the owner has not seen this one yet */
+};
+
+/*
+ * The reader of queue @eq waits here. When nothing is on its way to the queue, the next event comes straight: without a
+ * ticket, so nobody else sees that it was there. Owner with one thread.
+ */
+enum { P3L_SINK_EVENT = 1, P3L_SINK_KNOWN };	/* ev is whole; only what @known does not say */
 struct p3l_sink {
 	int eq;
-	bool got;
 	uint32_t packed;		/* the queue as MDs name it */
-	uint32_t mask;			/* its slots, as the owner knows them */
-	struct p3l_slot *ring;
+	uint8_t got;			/* 0: nothing */
+	struct p3l_known *known;	/* may be NULL */
 	struct p3l_slot ev;
 };
 
-/* Could ticket @t be posted now? */
-static inline bool p3l_sink_due(const struct p3l_sink *k, uint32_t t)
+/* What has happened before whatever we have read is in the queue by now: its tickets are older than this event. */
+static inline bool p3l_sink_open(const struct p3l_ni *ni, const struct p3l_sink *k)
 {
-	return p3_load_acq(&k->ring[t & k->mask].word) == ((t - k->mask - 1) << 1 | 1);
-}
+	const struct p3l_eq *q = &ni->eq[k->eq];
 
-/* Ticket @t, which is the next to be read, counts as posted and read. */
-static inline void p3l_sink_pass(struct p3l_ni *ni, const struct p3l_sink *k, uint32_t t)
-{
-	p3_store_rel(&k->ring[t & k->mask].word, t << 1 | 1);
-	p3_store_rel(&ni->eq[k->eq].head, t + 1);
+	return p3_load_acq(&q->tail) == p3_load(&q->head) && p3_likely(!q->dropped);
 }
 
 static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
@@ -755,6 +777,7 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 }
 
 /* hot.c */
+void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev);	/* add what @k says to an event it was left out of */
 int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
 		  struct p3l_sink *sink, bool burst);
 

@@ -65,9 +65,7 @@ __attribute__((unused)) static struct p3l_env c_env(uint32_t slot, bool single)
 
 __attribute__((unused)) static struct p3l_sink c_sink(const struct p3l_ni *ni, uint32_t eq)
 {
-	return (struct p3l_sink){ .eq = (int)eq, .packed = (eq + 1) | (ni->eq[eq].gen & P3L_GEN_MASK) << 16,
-				  .ring = p3l_eq_slot(ni, &ni->eq[eq], 0),
-				  .mask = (1u << ni->eq[eq].log2) - 1 };
+	return (struct p3l_sink){ .eq = (int)eq, .packed = (eq + 1) | (ni->eq[eq].gen & P3L_GEN_MASK) << 16 };
 }
 
 __attribute__((unused)) static struct p3l_hdr c_hdr(enum p3l_type type, uint32_t src, uint32_t pt, uint64_t bits,

@@ -3,7 +3,8 @@
  * core_hot.c - the straight way of an inbox message (hot.c) against the long one, its reference
  *
  * Two regions get the same entries, descriptors, queues and messages, at random. In one every message takes the long way;
- * in the other the straight one is tried first. After each message both must agree in everything: event, descriptor,
+ * in the other the straight one is tried first. Between messages, lists and descriptors change: what the straight way has
+ * kept of them (p3l_known) must not be used then. After each message both must agree in everything: event, descriptor,
  * queue, lane, bytes. Options: --seed N, --scripts N.
  */
 #include <stdio.h>
@@ -28,7 +29,8 @@ struct side {
 	struct p3l_env env;
 	struct p3l_lane_tx tx;
 	uint8_t buf[2][BUF];
-	struct p3l_ref eq[2];
+	struct p3l_ref eq[2], me[2], md[2];
+	struct p3l_known known[2];	/* for each queue */
 };
 
 static struct side side[2];
@@ -41,21 +43,22 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 	d->ni = c_region(&s);
 	d->env = c_env(0, true);
 	d->tx = (struct p3l_lane_tx){ 0 };
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (p3l_eq_alloc(&d->env, d->ni, 8, &d->eq[i]) != PTL_OK)
 			bail("no queue");
+		d->known[i] = (struct p3l_known){ .pt = P3L_MAX_PT };
+	}
 	if (polled)
 		d->ni->polled[0] |= 1u << 3;
 	for (unsigned i = 0; i < n_md; i++) {
 		ptl_md_t md = proto[i];
 		struct p3l_md_args a;
-		struct p3l_ref me, out;
 
 		md.start = d->buf[i];
 		memset(d->buf[i], 0xee, BUF);
 		a = c_args(&md, log_to < 2 ? &d->eq[log_to] : NULL);
-		if (p3l_me_attach(&d->env, d->ni, 3, from, bits, ignore, op, PTL_INS_AFTER, &me) != PTL_OK ||
-		    p3l_md_attach(&d->env, d->ni, me, &a, op, &out) != PTL_OK)
+		if (p3l_me_attach(&d->env, d->ni, 3, from, bits, ignore, op, PTL_INS_AFTER, &d->me[i]) != PTL_OK ||
+		    p3l_md_attach(&d->env, d->ni, d->me[i], &a, op, &d->md[i]) != PTL_OK)
 			bail("no entry");
 	}
 }
@@ -85,7 +88,7 @@ static void long_way(struct side *d, struct p3l_sink *sink)
 
 static bool same_event(const struct p3l_slot *a, const struct p3l_slot *b)
 {
-	return a->word == b->word && a->link == b->link && a->match_bits == b->match_bits && a->hdr_data == b->hdr_data &&
+	return a->ticket == b->ticket && a->link == b->link && a->match_bits == b->match_bits && a->hdr_data == b->hdr_data &&
 	       a->rlength == b->rlength && a->mlength == b->mlength && a->offset == b->offset && a->md == b->md &&
 	       a->md_gen == b->md_gen && a->threshold == b->threshold && a->initiator == b->initiator &&
 	       a->kind_fail == b->kind_fail && a->pt == b->pt;
@@ -145,26 +148,86 @@ static bool read_both(void)
 	return true;
 }
 
-static bool script(void)
+static void options_of(ptl_md_t *md, unsigned length)
 {
 	static const unsigned options[] = { PTL_MD_OP_PUT, PTL_MD_EVENT_START_DISABLE, PTL_MD_EVENT_END_DISABLE,
 					    PTL_MD_MANAGE_REMOTE, PTL_MD_TRUNCATE, PTL_MD_MAX_SIZE, PTL_MD_ACK_DISABLE };
 	static const unsigned odds[] = { 95, 90, 5, 30, 20, 30, 20 };	/* of 100 */
+	unsigned o = 0;
+
+	for (unsigned k = 0; k < sizeof(odds) / sizeof(*odds); k++)
+		o |= rnd(100) < odds[k] ? options[k] : 0;
+	*md = c_md(0, length, rnd(5) ? PTL_MD_THRESH_INF : (int)rnd(5), o);
+	md->max_size = rnd(200);
+}
+
+/* One change on both sides, by the owner. False: they answer differently. */
+static bool change_both(void)
+{
+	uint64_t what = rnd(7), i = rnd(2), pos = rnd(2), bits = rnd(3), ignore = rnd(3) ? ~(uint64_t)0 : rnd(4);
+	unsigned log_to = (unsigned)rnd(3);
+	struct p3l_ref me[2], md[2];
+	int rc[2] = { 0, 0 };
+	ptl_md_t proto;
+
+	options_of(&proto, rnd(4) ? BUF : (unsigned)rnd(200));
+	for (int k = 0; k < 2; k++) {
+		struct side *d = &side[k];
+		struct p3l_md_args a = c_args(&proto, log_to < 2 ? &d->eq[log_to] : NULL);
+
+		proto.start = d->buf[i];
+		switch (what) {
+		case 0:
+			rc[k] = p3l_md_update(&d->env, d->ni, d->md[i], NULL, NULL, 0, &a, -1);
+			break;
+		case 1:
+			rc[k] = p3l_md_unlink(&d->env, d->ni, d->md[i]);
+			break;
+		case 2:
+			rc[k] = p3l_me_unlink(&d->env, d->ni, d->me[i]);
+			break;
+		case 3:
+			rc[k] = p3l_me_attach(&d->env, d->ni, 3, C_ANY, bits, ignore, PTL_UNLINK,
+					      pos ? PTL_INS_BEFORE : PTL_INS_AFTER, &me[k]);
+			if (!rc[k])
+				d->me[i] = me[k];
+			break;
+		case 4:
+			rc[k] = p3l_md_attach(&d->env, d->ni, d->me[i], &a, PTL_UNLINK, &md[k]);
+			if (!rc[k])
+				d->md[i] = md[k];
+			break;
+		case 5:
+			rc[k] = p3l_memd_post(&d->env, d->ni, d->me[i], C_ANY, bits, ignore, PTL_UNLINK,
+					      pos ? PTL_INS_BEFORE : PTL_INS_AFTER, &a, PTL_UNLINK, -1, &me[k], &md[k]);
+			if (!rc[k]) {
+				d->me[i] = me[k];
+				d->md[i] = md[k];
+			}
+			break;
+		default:
+			rc[k] = p3l_memd_attach(&d->env, d->ni, 3, C_ANY, bits, ignore, PTL_UNLINK,
+						pos ? PTL_INS_BEFORE : PTL_INS_AFTER, &a, PTL_UNLINK, &me[k], &md[k]);
+			if (!rc[k]) {
+				d->me[i] = me[k];
+				d->md[i] = md[k];
+			}
+		}
+	}
+	return rc[0] == rc[1];
+}
+
+static bool script(void)
+{
 	unsigned n_md = 1 + (unsigned)rnd(2), log_to = (unsigned)rnd(3), wanted = (unsigned)rnd(2);
-	bool polled = rnd(8) != 0, ok = true;
+	bool polled = rnd(8) != 0, changes = rnd(2), ok = true;
 	uint64_t bits = rnd(3), ignore = rnd(5) ? ~(uint64_t)0 : rnd(4);
 	ptl_process_id_t from = rnd(6) ? C_ANY : (ptl_process_id_t){ C_NID, 100 + (uint32_t)rnd(4) };
 	ptl_unlink_t op = rnd(2) ? PTL_UNLINK : PTL_RETAIN;
 	ptl_md_t proto[2];
 
-	for (unsigned i = 0; i < n_md; i++) {
-		unsigned o = 0;
-
-		for (unsigned k = 0; k < sizeof(odds) / sizeof(*odds); k++)
-			o |= rnd(100) < odds[k] ? options[k] : 0;
-		proto[i] = c_md(0, rnd(4) ? BUF : rnd(200), rnd(5) ? PTL_MD_THRESH_INF : (int)rnd(5), o);
-		proto[i].max_size = rnd(200);
-	}
+	for (unsigned i = 0; i < n_md; i++)
+		options_of(&proto[i], rnd(4) ? BUF : (unsigned)rnd(200));
 	for (int k = 0; k < 2; k++)
 		make(&side[k], proto, n_md, polled, log_to, bits, ignore, from, op);
 	if (!rnd(10))
@@ -173,13 +236,22 @@ static bool script(void)
 		struct p3l_sink a = c_sink(side[0].ni, wanted), b = c_sink(side[1].ni, wanted);
 		int rc;
 
+		a.known = &side[0].known[wanted];
 		for (uint64_t k = rnd(3); k > 0; k--)
 			send_both();
+		if (changes && !rnd(8) && !change_both()) {
+			ok = false;
+			break;
+		}
 		rc = p3l_inbox_hot(&side[0].env, side[0].ni, p3l_lane(side[0].ni, 2), 2, &a, rnd(2));
 		if (rc < 0)
 			long_way(&side[0], &a);
 		straight += rc > 0;
 		long_way(&side[1], &b);
+		if (a.got == P3L_SINK_KNOWN) {
+			p3l_known_event(a.known, &a.ev);
+			a.got = P3L_SINK_EVENT;
+		}
 		ok = a.got == b.got && (!a.got || same_event(&a.ev, &b.ev)) && agree() && read_both();
 	}
 	for (int k = 0; k < 2; k++)

@@ -162,7 +162,7 @@ static bool same_event(const struct p3l_slot *s, const struct r_event *e, uint32
 {
 	const struct p3l_md *md = p3l_md(L, s->md);
 
-	SAME(s->word >> 1, seq, "event sequence");
+	SAME(s->ticket, seq, "event sequence");
 	SAME(s->kind_fail & 15, e->kind, "event kind");
 	SAME(s->kind_fail >> 4, e->fail, "event failure");
 	SAME(s->md, md_ref[e->md].idx, "event MD index");
@@ -483,7 +483,9 @@ static bool in_one_step(const struct r_req *q)
 	SAME(done.ack, ack, "ack wanted");
 	if (sink.got) {
 		SAME(r_eq_read(R, eq, true, &e, &seq), 1, "an event handed over is the next");
-		return same_event(&sink.ev, &e, seq);
+		r_eq_no_ticket(R, eq);
+		e.link = 0;
+		return same_event(&sink.ev, &e, 0);
 	}
 	return true;
 }

@@ -90,6 +90,14 @@ int r_eq_read(struct r_ni *r, int eq, bool take, struct r_event *ev, uint32_t *s
 	}
 }
 
+void r_eq_no_ticket(struct r_ni *r, int eq)
+{
+	struct r_eq *q = &r->eq[eq];
+
+	q->head--;
+	q->ev[--q->tail].posted = false;
+}
+
 static uint32_t promise(struct r_ni *r, int eq)
 {
 	return r->eq[eq].tail++;

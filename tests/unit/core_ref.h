@@ -89,6 +89,7 @@ struct r_req {
 
 int r_eq_alloc(struct r_ni *r, uint64_t count, int *out);
 int r_eq_free(struct r_ni *r, int eq);
+void r_eq_no_ticket(struct r_ni *r, int eq);	/* the event just read was handed over: its ticket is used again */
 int r_eq_read(struct r_ni *r, int eq, bool take, struct r_event *ev, uint32_t *seq);	/* 0, 1, -1 after losses */
 bool r_eq_idle(const struct r_ni *r, int eq);
 /* Would a further @more promises to @eq be posted before an older one of the same slot? @except: about to be posted */
