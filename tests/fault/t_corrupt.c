@@ -82,11 +82,14 @@ static void hostile(void)
 {
 	uint64_t r = seed ^ 0x5555;
 	ptl_handle_md_t md;
+	struct p3l_eq eqs[6];
 	struct p3l_ni *l;
 
 	OK(PtlMDBind(ni, p_md(src, sizeof(src), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
 	t_barrier();
 	l = smartmap_remote(0, smartmap_lookup(0, 0));
+	if (l)
+		memcpy(eqs, l->eq, sizeof(eqs));
 	while (l && !atomic_load(t_word(1)) && !atomic_load(&t_page()->dead)) {
 		uint64_t x = t_random(&r), y = t_random(&r);
 
@@ -127,12 +130,13 @@ static void hostile(void)
 			case 3: flip(&q->gen, y); break;
 			case 4: flip(&p3l_md(l, (uint32_t)(x >> 8) % 24)->eq, y); break;
 			default: {
-				/* an event: any word of any slot of a queue that is sane */
-				uint32_t log2 = q->log2;
-				uint64_t slots = q->slots;
+				/* an event: any word of any slot, where the queue is in truth: what is flipped
+				 * elsewhere might be an address */
+				const struct p3l_eq *was = &eqs[(x >> 8) % 6];
 
-				if (log2 < 8 && slots < l->size - 65536)
-					flip((volatile uint32_t *)((char *)l + slots) + (x >> 24) % (16u << log2), y);
+				if (was->slots)
+					flip((volatile uint32_t *)((char *)l + was->slots) +
+					     (x >> 24) % (16u << was->log2), y);
 			}
 			}
 		} else {
