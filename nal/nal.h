@@ -34,6 +34,7 @@ struct nal_peer {
 	bool polls;			/* guess: it sits in polling calls */
 	bool polled;			/* we have put to a polled entry; the last such message ends at line: */
 	uint32_t polled_end;
+	uint8_t pauses, in_time;	/* when to look whether it has taken a message: first_look() */
 	uint32_t lock;			/* threads of ours that send to it */
 };
 

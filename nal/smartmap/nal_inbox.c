@@ -22,6 +22,7 @@
 #define REAP_LOOKS	16384		/* empty looks between two at who has died */
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
 #define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
+#define UNMARKED	6		/* looks before we say that we look */
 #define STREAK		16		/* messages from one lane before all are looked at */
 
 __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
@@ -296,8 +297,15 @@ void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	struct priv *pv = priv_of(ni);
 
 	(void)eq;
-	if (p3_likely(!pv->n_hot) && look_there(ni, sink, 1))
+	/*
+	 * What has come, or comes just now, needs no mark; one made now would take the line from an initiator who is
+	 * about to write it.
+	 */
+	if (look_there(ni, sink, pv->n_hot && !pv->attending ? UNMARKED : 1)) {
+		if (pv->n_hot && !pv->attending)
+			leave(ni);
 		return;
+	}
 	look_elsewhere(ni);
 	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
 		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */

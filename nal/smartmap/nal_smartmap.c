@@ -18,8 +18,10 @@
 #include "nal_smap.h"
 #include "p3_log.h"
 
-#define FIRST_LOOK	16		/* pauses before the first of them */
-#define PATIENCE	200		/* looks that an initiator gives an owner who polls now and then */
+#define PATIENCE	200		/* pauses that an initiator gives an owner who polls now and then */
+#define MAX_PAUSES	32		/* before the first look */
+#define LATE		4		/* pauses after it: the same owner, a little slower; more: he is busy */
+#define TRUST		4		/* first looks in time before it is made earlier */
 
 void nal_relax(unsigned spins)
 {
@@ -136,6 +138,23 @@ static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
 }
 
 /*
+ * The mark was there after @i pauses. Looking takes the line from the owner who is about to write it, and holds him up
+ * by as long as a message takes; looking late holds us up. How long he needs depends on the distance between the cores,
+ * which changes: the first look is made later when it was too early, and now and then a little earlier.
+ */
+static void first_look(struct nal_peer *p, int i)
+{
+	if (i == p->pauses) {
+		if (++p->in_time < TRUST || !p->pauses)
+			return;
+		p->pauses--;
+	} else if (i <= p->pauses + LATE && p->pauses < MAX_PAUSES) {
+		p->pauses++;
+	}
+	p->in_time = 0;
+}
+
+/*
  * We have left a message and the owner was not inside a polling call. If it was there before (AWAY) it may be back at
  * once: its mark behind our message says that it has taken it. Otherwise we do its work.
  */
@@ -148,11 +167,13 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 		uint32_t w;
 
 		p3_pause();
-		if (i < FIRST_LOOK)	/* looking takes the line from the owner, who is about to write it */
+		if (i < p->pauses)
 			continue;
 		w = p3_load_acq(&next->word);
-		if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail))
+		if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail)) {
+			first_look(p, i);
 			return;
+		}
 	}
 	flush_lane(ni, slot, p);
 	p->polls = false;
