@@ -11,12 +11,11 @@ struct hand {
 	struct p3l_op *op;
 	uint32_t slot;
 	void *bounce;
-	uint64_t len;
+	uint64_t len;			/* of the bounce buffer */
+	uint64_t mlength;
 	bool get;
 	struct p3l_reply reply;
 };
-
-
 
 /* The target's memory is out of our reach: leave the op to its owner. false: no memory for the bounce buffer. */
 bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct region *own,
@@ -27,7 +26,8 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 
 	if (!h)
 		return false;
-	h->len = op->mlength ? op->mlength : 1;
+	h->mlength = op->mlength;
+	h->len = h->mlength ? h->mlength : 1;
 	h->bounce = smartmap_alloc(h->len, 64);
 	if (!h->bounce) {
 		free(h);
@@ -43,7 +43,6 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 		nal_move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
 	}
 	op->peer_addr = (uintptr_t)h->bounce;
-	op->handed = 1;
 	lock_word(ni, &priv_of(ni)->hands_lock);
 	h->next = priv_of(ni)->hands;
 	priv_of(ni)->hands = h;
@@ -56,6 +55,21 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 	return true;
 }
 
+/* Does the owner have the record? In any other state than these it has given it back, or a peer wrote over it. */
+static bool under_way(uint32_t state)
+{
+	return state == P3L_OP_HAND || state == P3L_OP_MOVE || state == P3L_OP_END || state == P3L_OP_LEAVE;
+}
+
+static void state_spoilt(struct nal_ni *ni, uint32_t slot)
+{
+	struct p3l_ni *l = ni->peer[slot].l;
+
+	p3l_count(&ni->env, &p3l_row(ni->l, ni->l->slot)->stats.corrupt, 1);
+	if (l)
+		p3l_op_spoilt(l);
+}
+
 /* Our handed operations that the owner has finished. */
 __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 {
@@ -64,16 +78,19 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 	lock_word(ni, &priv_of(ni)->hands_lock);
 	for (pp = &priv_of(ni)->hands; (h = *pp) != NULL;) {
 		bool dead = !smartmap_alive((int)h->slot);
+		uint32_t state = p3_load_acq(&h->op->state);
 
-		if (p3_load_acq(&h->op->state) != P3L_OP_DONE && !dead) {
+		if (under_way(state) && !dead) {
 			pp = &h->next;
 			continue;
 		}
 		*pp = h->next;
+		if (p3_unlikely(state != P3L_OP_DONE && !dead))
+			state_spoilt(ni, h->slot);
 		if (h->get && !dead) {
-			uint32_t fail = h->op->fail;
+			uint32_t fail = state == P3L_OP_DONE ? h->op->fail & 15 : PTL_NI_FAULT_NP;
 
-			h->reply.mlength = h->op->mlength;
+			h->reply.mlength = h->mlength;
 			if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
 				struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
 				struct region o = { h->reply.start, h->reply.iov, h->reply.iov_n, h->reply.off };
@@ -82,7 +99,8 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 				p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
 			}
 		}
-		p3_store_rel(&h->op->state, P3L_OP_IDLE);
+		if (state != P3L_OP_IDLE)
+			p3_cas32(&h->op->state, state, P3L_OP_IDLE);
 		smartmap_free(h->bounce, h->len);
 		free(h);
 	}
@@ -170,6 +188,18 @@ static int swap_handed(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const
 	return rc ? rc : nal_move(ni, slot, l, true, b, &own, op->mlength, true);
 }
 
+/* Does the operation reach beyond our MD? One that PtlMDUpdate has given other memory meanwhile says nothing. */
+static bool too_long(struct nal_ni *ni, const struct p3l_op *o)
+{
+	const struct p3l_md *md = p3l_md(ni->l, o->md);
+
+	if (o->start != md->start || o->iov != md->iov ||
+	    (o->mlength <= md->length && o->moff <= md->length - o->mlength))
+		return false;
+	p3l_count(&ni->env, &p3l_row(ni->l, ni->l->slot)->stats.corrupt, 1);
+	return true;
+}
+
 /* Copies that others have handed to us, or would like us to take part in. */
 __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 {
@@ -183,19 +213,22 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 			struct p3l_op o;
 			int rc;
 
-			if (p3_load_acq(&op->state) != P3L_OP_HAND || op->md >= ni->l->max_md ||
+			if (p3_load_acq(&op->state) != P3L_OP_HAND ||
 			    !p3_cas32(&op->state, P3L_OP_HAND, P3L_OP_MOVE))
 				continue;
 			p = peer_of(ni, s);
-			t = (struct region){ op->start, op->iov, op->iov_n, op->moff };
-			b = (struct region){ op->peer_addr, 0, 0, 0 };
-			/* seen from here the bounce buffer is the far side, our MD the own one */
-			if (p && op->type == P3L_GETPUT)
-				rc = swap_handed(ni, s, p->l, op, &t, &b);
-			else
-				rc = p ? nal_move(ni, s, ni->l, op->type == P3L_GET, &b, &t, op->mlength, true)
-				       : -ESRCH;
 			o = *op;		/* the record is its initiator's again once it has ended */
+			t = (struct region){ o.start, o.iov, o.iov_n, o.moff };
+			b = (struct region){ o.peer_addr, 0, 0, 0 };
+			/* seen from here the bounce buffer is the far side, our MD the own one */
+			if (!p3l_op_sane(ni->l, &o))
+				rc = -EFAULT;	/* p3l_target_end() sees it, too */
+			else if (too_long(ni, &o))
+				rc = -EFAULT;
+			else if (p && o.type == P3L_GETPUT)
+				rc = swap_handed(ni, s, p->l, &o, &t, &b);
+			else
+				rc = p ? nal_move(ni, s, ni->l, o.type == P3L_GET, &b, &t, o.mlength, true) : -ESRCH;
 			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
 				p3l_ack(&ni->env, p->l, (struct p3l_ref){ o.src_md, o.src_md_gen }, ni->l->slot, o.pt,
 					o.match_bits, o.moff, o.rlength, o.mlength);
@@ -203,4 +236,6 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 				wake(ni, p->l);
 		}
 	}
+	if (p3_unlikely(p3_load(&ni->l->spoilt)))
+		p3l_reap(&ni->env, ni->l);
 }

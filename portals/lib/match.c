@@ -194,7 +194,6 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->has_ticket = 0;
 	op->me = p3_load(&md->me);
 	op->me_gen = op->me - 1 < ni->max_me ? p3l_me(ni, op->me - 1)->gen : 0;
-	op->handed = 0;
 	op->link = 0;
 	op->old_offset = md->offset;
 	op->old_threshold = md->threshold;
@@ -257,6 +256,26 @@ drop:
 	return P3L_DROPPED;
 }
 
+/*
+ * The state of a record that has ended. Left to us by another mover, it is that one's until it has seen DONE. Whose it is
+ * says its place, where no peer can write.
+ */
+static inline uint32_t over(const struct p3l_env *env, const struct p3l_ni *ni, const struct p3l_op *op)
+{
+	size_t at = (size_t)((const char *)op - (const char *)p3l_row(ni, env->self - 1));
+
+	return p3_likely(at < sizeof(struct p3l_row)) ? P3L_OP_IDLE : P3L_OP_DONE;
+}
+
+static __attribute__((__noinline__)) bool spoilt(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op)
+{
+	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+	op->fail = PTL_NI_FAULT_NP;
+	p3_store_rel(&op->state, over(env, ni, op));
+	p3l_op_spoilt(ni);
+	return false;
+}
+
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail)
 {
 	uint32_t i = p3_load(&op->md), type = p3_load(&op->type), left;
@@ -265,11 +284,8 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	int eq = p3l_eq_of(ni, op->eq);
 	struct p3l_slot ev;
 
-	if (p3_unlikely(i >= ni->max_md || type - P3L_PUT > P3L_GETPUT - P3L_PUT)) {	/* somebody wrote over the record */
-		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
-		p3_store_rel(&op->state, P3L_OP_IDLE);
-		return false;
-	}
+	if (p3_unlikely(!p3l_op_sane(ni, op)))
+		return spoilt(env, ni, op);
 	slot_from_op(op, (uint8_t)(start_kind[type] + 1), fail, &ev);	/* END follows START in the enum */
 	op->fail = fail;
 	p3_store_rel(&op->state, P3L_OP_END);
@@ -291,10 +307,14 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	else
 		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;
 	P3L_POINT("unpended");
-	if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
+	if (p3_unlikely((uint16_t)left == 0xffff)) {	/* not of this MD: the record names another one than at the match */
+		p3_fetch_add(&md->pending, 1);
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+		p3l_op_spoilt(ni);
+	} else if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
 		p3l_md_done(env, ni, i, &ev);
 	P3L_POINT("done");
-	p3_store_rel(&op->state, op->handed ? P3L_OP_DONE : P3L_OP_IDLE);
+	p3_store_rel(&op->state, over(env, ni, op));
 	return ack;
 }
 

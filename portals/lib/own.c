@@ -197,7 +197,7 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 		op->md_gen = md->gen;
 		op->eq = md->eq;
 		op->pt = (uint8_t)lpt;
-		op->has_ticket = op->handed = op->lockless = 0;
+		op->has_ticket = op->lockless = 0;
 		op->me = md->me;
 		op->me_gen = md->me ? p3l_me(ni, md->me - 1)->gen : 0;
 		op->old_threshold = md->threshold;

@@ -36,7 +36,7 @@
 #include "p3_atomic.h"
 
 #define P3L_MAGIC	0x50334c31U	/* "P3L1" */
-#define P3L_VERSION	2U
+#define P3L_VERSION	3U
 #define P3L_LINE	64
 #define P3L_MAX_PT	128
 #define P3L_PT_STRIPES	16
@@ -224,7 +224,6 @@ struct p3l_op {
 	uint64_t start, iov;		/* geometry at the match: PtlMDUpdate may change the MD meanwhile */
 	uint32_t iov_n;
 	uint8_t lockless;		/* polled entry, owner has one thread: no atomics needed */
-	uint8_t handed;			/* left to the owner: DONE, not IDLE, when it has ended */
 	/* HAND: where the owner finds (put) or leaves (get) the data: address in process src */
 	uint64_t peer_addr;
 	uint32_t src_md, src_md_gen;	/* initiator's MD */
@@ -363,6 +362,7 @@ struct p3l_ni {
 	uint32_t own_lock;
 	uint32_t reap_lock;
 	uint32_t holes;			/* tickets may have been lost: p3l_reap() looks for them */
+	uint32_t spoilt;		/* a record was overwritten: p3l_reap() counts `pending` of all MDs anew */
 	uint32_t own_epoch, own_ops[2];	/* threads of the owner between begin and end of a send or reply */
 	uint64_t space, space_end;	/* owner: event slots and iovec copies: fresh from here */
 	uint64_t space_free[32];	/* owner: per power of two, offset of the first free block */
@@ -667,6 +667,20 @@ struct p3l_data;
 enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
 				  const struct p3l_data *data, struct p3l_short *done, struct p3l_sink *sink);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
+/* Does the record of an operation in progress name an MD that it can have been matched to? Else a peer wrote over it. */
+static inline bool p3l_op_sane(const struct p3l_ni *ni, const struct p3l_op *op)
+{
+	uint32_t i = p3_load(&op->md), type = p3_load(&op->type);
+
+	return p3_likely(i < ni->max_md && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
+			 p3_load(&p3l_md(ni, i)->gen) == p3_load(&op->md_gen));
+}
+/* It was overwritten, where and since when nobody knows. The owner puts right what hangs on it (p3l_reap). */
+static inline void p3l_op_spoilt(struct p3l_ni *ni)
+{
+	p3_store(&ni->holes, 1);		/* its END may have had a ticket */
+	p3_store_rel(&ni->spoilt, 1);
+}
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
 void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev);
 

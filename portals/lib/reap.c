@@ -215,13 +215,43 @@ static bool recount(const struct p3l_env *env, struct p3l_ni *ni, uint32_t md)
 				if (op->md != md || state < P3L_OP_PREP)
 					continue;
 				n += state == P3L_OP_MOVE || state == P3L_OP_HAND || state == P3L_OP_END;
-				moving |= state == P3L_OP_LEAVE && s != env->self - 1 && env->alive(s);
+				moving |= state == P3L_OP_LEAVE && env->alive(s);
 			}
 		if (!moving && p3_cas32(&p3l_md(ni, md)->pending, old, (old & ~(P3L_PEND_OWN - 1)) | n))
 			return true;
 		env->relax(tries + 1);
 	}
 	return false;
+}
+
+/*
+ * A record was overwritten while it was in use: which MD it counted in is not known. So each that counts any is counted
+ * anew, and one that only that operation has kept goes. false: not all of them now.
+ */
+static __attribute__((__noinline__)) bool count_anew(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	bool all = true;
+
+	for (uint32_t i = 0, n = p3_load(&ni->md_fresh); i < n && i < ni->max_md; i++) {
+		struct p3l_md *md = p3l_md(ni, i);
+		struct p3l_slot ev = { .md = (uint16_t)i, .initiator = (uint16_t)ni->slot };
+		uint32_t pt;
+
+		if (!(p3_load(&md->pending) & (P3L_PEND_OWN - 1)) ||
+		    p3l_md_lock(env, ni, (struct p3l_ref){ i, p3_load(&md->gen) & P3L_GEN_MASK }, &pt) != PTL_OK)
+			continue;
+		if (!recount(env, ni, i)) {
+			all = false;
+		} else if (!p3_load_acq(&md->pending) &&
+			   (md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK)) {
+			ev.md_gen = (uint16_t)md->gen;
+			ev.threshold = md->threshold;
+			ev.pt = (uint8_t)pt;
+			p3l_md_go_locked(env, ni, i, &ev);
+		}
+		p3l_unlock(ni, pt);
+	}
+	return all;
 }
 
 static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
@@ -432,8 +462,10 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 				dead = true;
 				if (state >= P3L_OP_MAX || op->md >= ni->max_md ||
 				    op->pt >= P3L_MAX_PT + P3L_PT_STRIPES) {
-					if (state != P3L_OP_TAKEN)
+					if (state != P3L_OP_TAKEN) {
 						p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+						p3l_op_spoilt(ni);
+					}
 				} else if (state >= P3L_OP_PREP && state < P3L_OP_DONE) {
 					p3_store(&ni->holes, 1);
 					if (!finish(env, ni, op)) {
@@ -447,6 +479,8 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 			}
 		}
 	} while (left && done != before);
+	if (p3_unlikely(p3_load(&ni->spoilt)) && p3_xchg(&ni->spoilt, 0) && !count_anew(env, ni))
+		p3_store(&ni->spoilt, 1);
 	if (p3_unlikely(p3_load(&ni->holes)))
 		fill_holes(env, ni);
 	p3_store_rel(&ni->reap_lock, 0);

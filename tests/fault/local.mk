@@ -14,4 +14,5 @@ tests_fault_t_corrupt_LDADD = $(T_LIBS)
 P3_TESTS += fault/corrupt-inbox:tests/fault/t_corrupt:ranks=2,killed=1,args=inbox,warns \
 	fault/corrupt-lists:tests/fault/t_corrupt:ranks=2,killed=1,args=lists,warns \
 	fault/corrupt-ops:tests/fault/t_corrupt:ranks=2,killed=1,args=ops,warns \
+	fault/corrupt-hands:tests/fault/t_corrupt:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no,args=hands,warns \
 	fault/corrupt-queues:tests/fault/t_corrupt:ranks=2,killed=1,args=queues,warns

@@ -5,7 +5,8 @@
  * Rank 0, the owner, polls, posts and unlinks; whatever the calls answer, they come back, the process lives, and
  * nonsense is counted (PTL_SR_CORRUPT_NP). Rank 1 sends and flips bits; what becomes of it does not matter. Addresses
  * of regions and locks are left alone: ranks of one job trust each other with those as threads do. The argument says
- * what is overwritten: inbox, lists, queues or ops.
+ * what is overwritten: inbox, lists, queues or ops; hands does not run until time is up: rank 1 leaves copies to rank 0
+ * (no CMA, memory out of reach), overwrites one field of their record, and both must have back what was tied to it.
  */
 #include "../api/ptl.h"
 
@@ -158,9 +159,155 @@ static void t_corrupt_shared_memory_is_counted_not_followed(void)
 		hostile();
 }
 
+/* ---- one field of the record of an operation that was left to its owner ---- */
+
+static void spoil(struct p3l_op *op, int how)
+{
+	switch (how) {
+	case 0: break;				/* nothing: it works */
+	case 1: op->md = 0xffffffff; break;
+	case 2: op->md = 65000; break;
+	case 3: op->md ^= 1; break;		/* another MD, which is there */
+	case 4: op->md_gen += 7; break;
+	case 5: op->type = 0; break;
+	case 6: op->type = 200; break;
+	case 7: op->state = P3L_OP_IDLE; break;
+	case 8: op->state = 12345; break;
+	default: op->mlength = 1ull << 40; break;
+	}
+}
+enum { HOW = 10, EACH = 3 * P3L_OPS };
+
+/* The event that ends it, whatever is read before. */
+static void ended(ptl_handle_eq_t eq, ptl_event_t *ev, ptl_event_kind_t kind)
+{
+	do
+		if (p_get(eq, ev) != PTL_OK) {
+			CHECK(!"the operation ends");
+			return;
+		}
+	while (ev->type != kind);
+}
+
+/* Both poll until the record is free, or @word says that the other has seen that. */
+static void poll_until(struct p3l_op *op, int word, unsigned value)
+{
+	double until = t_now() + 10;
+
+	do {
+		CHECK_INT(PtlEQGet(p_idle_eq, &(ptl_event_t){ 0 }), PTL_EQ_EMPTY);
+		sched_yield();
+	} while (t_now() < until && (op ? p3_load(&op->state) != P3L_OP_IDLE : atomic_load(t_word(word)) != value));
+}
+
+/*
+ * The initiator does not wait for good, and the owner's MD can be unlinked. Each more often than a mover has records: one
+ * that is lost makes PTL_NO_SPACE.
+ */
+static void handed(bool get)
+{
+	static unsigned char to[256], old[256];
+	unsigned op = get ? PTL_MD_OP_GET : PTL_MD_OP_PUT;
+	struct p3l_op *rec = NULL;
+	ptl_handle_me_t me[2];
+	ptl_handle_md_t md;
+	ptl_event_t ev;
+	unsigned turn = 0;
+
+	if (t_rank() == 1) {
+		struct p3l_ni *l = smartmap_remote(0, smartmap_lookup(0, 0));
+
+		NEED(l != NULL);
+		rec = p3l_row(l, 1)->op;
+	}
+	for (int how = 0; how < HOW; how++)
+		for (int i = 0; i < EACH; i++) {
+			turn++;
+			TGT {
+				for (int k = 0; k < 2; k++)
+					NEED_OK(p_post((ptl_match_bits_t)k, p_md(dst, 256, PTL_MD_THRESH_INF,
+						op | PTL_MD_MANAGE_REMOTE, teq), &me[k], &md));
+			}
+			t_barrier();
+			INI {
+				int k = 0, at = -1;
+
+				memset(to, 0xaa, sizeof(to));
+				NEED_OK(PtlMDBind(ni, p_md(to, 100, PTL_MD_THRESH_INF, 0, ieq), PTL_RETAIN, &md));
+				NEED_OK(get ? PtlGet(md, peer, PT, 0, 0, 0) :
+					      PtlPut(md, PTL_NO_ACK_REQ, peer, PT, 0, 0, 0, 0));
+				for (; k < P3L_OPS; k++)
+					if (rec[k].state == P3L_OP_HAND)
+						at = k;
+				NEED(at >= 0);
+				spoil(&rec[at], how);
+				atomic_store(t_word(1), turn);
+				poll_until(&rec[at], 0, 0);
+				if (rec[at].state != P3L_OP_IDLE)
+					diag("how %d: the record is in state %u", how, rec[at].state);
+				CHECK_INT(rec[at].state, P3L_OP_IDLE);
+				atomic_store(t_word(2), turn);
+				if (get)	/* told, and not a byte beyond what was asked for */
+					ended(ieq, &ev, PTL_EVENT_REPLY_END);
+				else
+					ended(ieq, &ev, PTL_EVENT_SEND_END);
+				CHECK(ev.mlength <= 100);
+				memset(old, 0xaa, sizeof(old));
+				CHECK_MEM(to + 100, old, sizeof(to) - 100);
+				while (PtlMDUnlink(md) == PTL_MD_IN_USE)
+					;
+			}
+			TGT {
+				double until = t_now() + 10;
+				int rc;
+
+				while (atomic_load(t_word(1)) != turn && t_now() < until)	/* no call until then */
+					sched_yield();
+				poll_until(NULL, 2, turn);
+				for (int k = 0; k < 2; k++) {
+					while ((rc = PtlMEUnlink(me[k])) == PTL_ME_IN_USE && t_now() < until)
+						PtlEQGet(p_idle_eq, &ev);
+					if (rc != PTL_OK)
+						diag("how %d: MD %d is still in use", how, k);
+					NEED_OK(rc);
+				}
+				while (PtlEQGet(teq, &ev) == PTL_OK)	/* the queue goes on */
+					;
+			}
+			t_barrier();
+			if (t_bad_)
+				return;
+		}
+	TGT {
+		NEED_OK(p_post(0, p_md(dst, 256, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, teq), me, &md));
+		t_barrier();
+		EVENTS(teq, &ev, PTL_EVENT_PUT_START);
+		EVENTS(teq, &ev, PTL_EVENT_PUT_END);
+		OK(PtlMEUnlink(me[0]));
+		CHECK(p_status(PTL_SR_CORRUPT_NP) >= (HOW - 3) * EACH / 2);
+	}
+	INI {
+		t_barrier();
+		OK(p_put(src, 8, 0));
+	}
+	t_barrier();
+}
+
+static void t_handed_put_with_a_spoilt_record_ends_on_both_sides(void)
+{
+	handed(false);
+}
+
+static void t_handed_get_with_a_spoilt_record_ends_on_both_sides(void)
+{
+	handed(true);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = { T(t_corrupt_shared_memory_is_counted_not_followed), { 0 } };
+	static const struct t_case hands[] = { T(t_handed_put_with_a_spoilt_record_ends_on_both_sides),
+					       T(t_handed_get_with_a_spoilt_record_ends_on_both_sides), { 0 } };
 	int rc;
 
 	what = argc > 1 ? argv[1] : "inbox";
@@ -168,7 +315,9 @@ int main(int argc, char **argv)
 	if (t_size() != 2)
 		bail("two ranks");
 	p_init();
-	rc = t_run(cases);
+	p_ini = t_rank() == 1;
+	p_tgt = !p_ini;
+	rc = t_run(strcmp(what, "hands") ? cases : hands);
 	fflush(stdout);
 	_exit(rc);
 }
