@@ -86,7 +86,7 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			p3l_lane_advance(l, lane, 1);
 			continue;
 		}
-		promised = h.pt <= l->max_pt && p3l_pt_polled(l, h.pt);
+		promised = h.pt < P3L_MAX_PT && p3l_pt_polled(l, h.pt);
 		if (promised) {
 			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
 				break;		/* what is left can be handed over directly next time */
@@ -140,11 +140,11 @@ static inline bool any_lane(struct nal_ni *ni)
 {
 	const struct p3l_ni *l = ni->l;
 
-	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
+	for (uint32_t w = 0; w * 64 < ni->n_peers; w++)
 		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
 
-			if (s < l->n_slots && p3l_lane_ready(l, p3l_lane(l, s)))
+			if (s < ni->n_peers && p3l_lane_ready(l, p3l_lane(l, s)))
 				return true;
 		}
 	return false;
@@ -158,19 +158,19 @@ static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 {
 	struct p3l_ni *l = ni->l;
 
-	for (uint32_t w = 0; w * 64 < l->n_slots; w++)
+	for (uint32_t w = 0; w * 64 < ni->n_peers; w++)
 		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used), pt;
 			struct p3l_lane_hdr *lane;
 			bool lock;
 
-			if (p3_unlikely(s >= l->n_slots))
+			if (p3_unlikely(s >= ni->n_peers))
 				continue;
 			lane = p3l_lane(l, s);
 			if (!p3l_lane_ready(l, lane))
 				continue;
 			pt = p3l_lane_line(l, lane, lane->head)->pt;
-			lock = !ni->env.single || pt > l->max_pt || !p3l_pt_polled(l, pt);
+			lock = !ni->env.single || pt >= P3L_MAX_PT || !p3l_pt_polled(l, pt);
 			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
 				continue;
 			nal_drain(ni, l->slot, l, lane, s, sink, lock);
@@ -198,7 +198,7 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 	struct p3l_ni *l = ni->l;
 
 	lock_word(ni, &pv->hot_lock);
-	for (uint32_t w = 0; w < (l->n_slots + 63) / 64; w++) {
+	for (uint32_t w = 0; w < (ni->n_peers + 63) / 64; w++) {
 		uint64_t k = p3_load(&l->knock[w]) ? p3_xchg(&l->knock[w], 0) : 0;
 
 		for (; k; k &= k - 1) {
@@ -206,7 +206,7 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 
 			for (i = 0; i < pv->n_hot && pv->hot[i].slot != s; i++)
 				;
-			if (s >= l->n_slots || i >= HOT_MAX)
+			if (s >= ni->n_peers || i >= HOT_MAX)
 				continue;
 			if (i == pv->n_hot) {
 				pv->hot[i].slot = s;
@@ -220,11 +220,12 @@ static __attribute__((noinline)) void take_knocks(struct nal_ni *ni)
 	unlock_word(ni, &pv->hot_lock);
 }
 
-static inline bool knocked(const struct p3l_ni *l)
+static inline bool knocked(const struct nal_ni *ni)
 {
+	const struct p3l_ni *l = ni->l;
 	uint64_t k = p3_load(&l->knock[0]);
 
-	for (uint32_t w = 1; w < (l->n_slots + 63) / 64; w++)
+	for (uint32_t w = 1; w < (ni->n_peers + 63) / 64; w++)
 		k |= p3_load(&l->knock[w]);
 	return k != 0;
 }
@@ -309,7 +310,7 @@ void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	look_elsewhere(ni);
 	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
 		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */
-	if (p3_unlikely(knocked(ni->l)))
+	if (p3_unlikely(knocked(ni)))
 		take_knocks(ni);
 	if (pv->n_hot) {
 		mark_hot(ni, P3L_W_POLL);

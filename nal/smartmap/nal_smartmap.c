@@ -134,7 +134,7 @@ static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
 {
 	if (s->len != P3L_WHOLE)
 		return s->len;
-	return s->md.idx < ni->l->max_md ? p3l_md(ni->l, s->md.idx)->length : 0;
+	return s->md.idx < P3L_MAX_MD ? p3l_md(ni->l, s->md.idx)->length : 0;
 }
 
 /*
@@ -327,7 +327,7 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	if (!polled && (!p->polls || (p->polled && !polled_gone(ni, p))))
 		return false;
 	md = p3l_md(ni->l, ref.idx);
-	if (p3_unlikely(!ni->env.single || slot == self || ref.idx >= ni->l->max_md || !p3_load(&l->up) ||
+	if (p3_unlikely(!ni->env.single || slot == self || ref.idx >= P3L_MAX_MD || !p3_load(&l->up) ||
 			(p3_load_acq(&md->flags) & (P3L_MD_PLAIN | P3L_MD_USED)) != (P3L_MD_PLAIN | P3L_MD_USED) ||
 			(p3_load(&md->gen) & P3L_GEN_MASK) != ref.gen))
 		return false;

@@ -27,7 +27,7 @@ void p3a_debug_close(struct nal_ni *ni)
 	unsigned mask = p3_load(&mask_of[ni->index]);
 	uint64_t n = 0, bytes = 0;
 
-	for (uint32_t s = 0; s < ni->l->n_slots; s++) {
+	for (uint32_t s = 0; s < p3l_slots(ni->l); s++) {
 		n += p3_load(&p3l_row(ni->l, s)->stats.drop_count);
 		bytes += p3_load(&p3l_row(ni->l, s)->stats.drop_length);
 	}
@@ -76,7 +76,7 @@ P3A_API int PtlMEDump(ptl_handle_me_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
-	if (!ni || r.idx >= ni->l->max_me)
+	if (!ni || r.idx >= P3L_MAX_ME)
 		return PTL_ME_INVALID;
 	me = p3l_me(ni->l, r.idx);
 	if (!(p3_load(&me->flags) & P3L_ME_USED) || (p3_load(&me->gen) & P3L_GEN_MASK) != r.gen)
@@ -101,7 +101,7 @@ static bool any_event(void *arg)
 {
 	const struct p3l_ni *l = arg;
 
-	for (uint32_t i = 0; i < l->max_eq && i < P3L_MAX_EQ; i++)
+	for (uint32_t i = 0; i < P3L_MAX_EQ; i++)
 		if ((p3_load(&l->eq[i].flags) & P3L_EQ_USED) && p3l_eq_ready(l, i))
 			return true;
 	return false;

@@ -25,7 +25,7 @@ void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t i)
 
 	dprintf(fd, "    me %u: bits %#llx ignore %#llx from %u:%u", i, (unsigned long long)me->match_bits,
 		(unsigned long long)me->ignore_bits, me->match_nid, me->match_pid);
-	if (me->md && me->md <= l->max_md) {
+	if (me->md && me->md <= P3L_MAX_MD) {
 		const struct p3l_md *md = p3l_md(l, me->md - 1);
 
 		dprintf(fd, "; md %u: %llu of %llu bytes used, threshold %d, options %#x, pending %u%s", me->md - 1,
@@ -41,7 +41,7 @@ void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt)
 
 	dprintf(fd, "  portal %u: %u entries%s%s\n", pt, l->pt[pt].len, p3l_pt_polled(l, pt) ? ", polled" : "",
 		l->pt[pt].lock ? ", locked" : "");
-	for (; i && i <= l->max_me && n < 64; n++) {
+	for (; i && i <= P3L_MAX_ME && n < 64; n++) {
 		p3a_dump_me(fd, l, i - 1);
 		i = p3l_me(l, i - 1)->next;
 	}
@@ -51,7 +51,7 @@ void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt)
 
 void p3a_dump_eqs(int fd, const struct p3l_ni *l)
 {
-	for (uint32_t i = 0; i < l->max_eq; i++)
+	for (uint32_t i = 0; i < P3L_MAX_EQ; i++)
 		if (l->eq[i].flags & P3L_EQ_USED)
 			dprintf(fd, "  eq %u: %u slots, %u read, %u reserved, next is %s\n", i, 1u << l->eq[i].log2, l->eq[i].head,
 				l->eq[i].tail, p3l_eq_ready(l, i) ? "there" : "not there");
@@ -67,7 +67,7 @@ static void dump_ni(int fd, const struct nal_ni *ni)
 		if (l->pt[pt].head || l->pt[pt].lock)
 			p3a_dump_list(fd, l, pt);
 	p3a_dump_eqs(fd, l);
-	for (uint32_t s = 0; s < l->n_slots; s++) {
+	for (uint32_t s = 0; s < p3l_slots(l); s++) {
 		struct p3l_lane_hdr *lane = p3l_lane(l, s);
 
 		if (l->lanes_used[s / 64] >> (s % 64) & 1)

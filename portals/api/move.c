@@ -165,7 +165,7 @@ static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint6
 	if (p3a_ni_of(pmd, P3A_MD) != ni)
 		return p3a_ni_of(pmd, P3A_MD) ? PTL_MD_ILLEGAL : PTL_MD_INVALID;
 	if (len == P3L_WHOLE) {
-		if (s.md.idx >= ni->l->max_md)
+		if (s.md.idx >= P3L_MAX_MD)
 			return PTL_MD_INVALID;
 		len = p3_load(&p3l_md(ni->l, s.md.idx)->length);	/* of a stale one: refused by the NAL */
 		if (p3l_md(ni->l, s.md.idx)->gen % (P3L_GEN_MASK + 1) != s.md.gen)

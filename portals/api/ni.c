@@ -220,7 +220,7 @@ static uint64_t total(const struct p3l_ni *l, size_t member)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t s = 0; s < l->n_slots; s++)
+	for (uint32_t s = 0; s < p3l_slots(l); s++)
 		sum += p3_load((const uint64_t *)((const char *)&p3l_row(l, s)->stats + member));
 	return sum;
 }

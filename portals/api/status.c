@@ -16,7 +16,7 @@ static struct pool mes(const struct p3l_ni *l)
 {
 	struct pool p = { .max = l->me_fresh };
 
-	for (uint32_t i = 0; i < l->me_fresh && i < l->max_me; i++) {
+	for (uint32_t i = 0; i < l->me_fresh && i < P3L_MAX_ME; i++) {
 		p.cur += (p3_load(&p3l_me(l, i)->flags) & P3L_ME_USED) != 0;
 		p.freed += p3_load(&p3l_me(l, i)->gen);
 	}
@@ -27,7 +27,7 @@ static struct pool mds(const struct p3l_ni *l)
 {
 	struct pool p = { .max = l->md_fresh };
 
-	for (uint32_t i = 0; i < l->md_fresh && i < l->max_md; i++) {
+	for (uint32_t i = 0; i < l->md_fresh && i < P3L_MAX_MD; i++) {
 		p.cur += (p3_load(&p3l_md(l, i)->flags) & P3L_MD_USED) != 0;
 		p.freed += p3_load(&p3l_md(l, i)->gen);
 	}
@@ -38,7 +38,7 @@ static struct pool eqs(const struct p3l_ni *l)
 {
 	struct pool p = { 0 };
 
-	for (uint32_t i = 0; i < l->max_eq && i < P3L_MAX_EQ; i++) {
+	for (uint32_t i = 0; i < P3L_MAX_EQ; i++) {
 		bool used = p3_load(&l->eq[i].flags) & P3L_EQ_USED;
 
 		p.cur += used;
@@ -63,7 +63,7 @@ static uint64_t messages(const struct p3l_ni *l)
 {
 	uint64_t n = 0;
 
-	for (uint32_t s = 0; s < l->n_slots; s++)
+	for (uint32_t s = 0; s < p3l_slots(l); s++)
 		for (uint32_t k = 0; k < P3L_OPS; k++)
 			n += p3_load(&p3l_row(l, s)->op[k].state) >= P3L_OP_PREP &&
 			     p3_load(&p3l_row(l, s)->op[k].state) < P3L_OP_DONE;

@@ -22,9 +22,9 @@ int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, s
 	if (((uint64_t)1 << log2) < count)
 		return PTL_NO_SPACE;
 	p3l_own_lock(env, ni);
-	for (i = 0; i < ni->max_eq && (ni->eq[i].flags & P3L_EQ_USED); i++)
+	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && (ni->eq[i].flags & P3L_EQ_USED); i++)
 		;
-	if (i == ni->max_eq)
+	if (i == P3L_MAX_EQ || i == ni->max_eq)
 		goto out;
 	off = p3l_space_alloc(ni, log2 + 6);
 	if (!off)
@@ -48,7 +48,7 @@ out:
 
 bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref r)
 {
-	return r.idx < ni->max_eq && (p3_load_acq(&ni->eq[r.idx].flags) & P3L_EQ_USED) &&
+	return r.idx < P3L_MAX_EQ && (p3_load_acq(&ni->eq[r.idx].flags) & P3L_EQ_USED) &&
 	       (ni->eq[r.idx].gen & P3L_GEN_MASK) == r.gen;
 }
 

@@ -23,11 +23,11 @@ static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, 
 
 	k->pt = P3L_MAX_PT;
 	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
-	    ac->pt != PTL_PT_INDEX_ANY || i >= ni->max_me)
+	    ac->pt != PTL_PT_INDEX_ANY || i >= P3L_MAX_ME)
 		return false;
 	me = p3l_me(ni, i);
 	i = p3_load(&me->md) - 1;
-	if (me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY || i >= ni->max_md)
+	if (me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY || i >= P3L_MAX_MD)
 		return false;
 	md = p3l_md(ni, i);
 	if ((md->options & OPTIONS) != (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE) ||
@@ -123,7 +123,7 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 	pt = p3_load(&m->pt);
 	n = p3_load(&m->len);
 	f = p3_load(&m->flags);
-	if (f & ~(uint32_t)(P3L_LF_MATCH | P3L_LF_HDR) || pt > ni->max_pt ||
+	if (f & ~(uint32_t)(P3L_LF_MATCH | P3L_LF_HDR) || pt >= P3L_MAX_PT ||
 	    n + 8 * ((f & P3L_LF_MATCH) + ((f & P3L_LF_HDR) >> 1)) > sizeof(m->body))
 		return -1;
 	polled = p3l_pt_polled(ni, pt);

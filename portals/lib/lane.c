@@ -79,7 +79,7 @@ static __attribute__((__noinline__)) void skip(struct p3l_ni *ni, struct p3l_lan
 	m->pt = 255;	/* no entry: who decides by it whether to lock the lane locks it */
 	m->len = 0;
 	for (uint32_t i = 1; i < to_end; i++)
-		p3_store(&m[i].word, p3l_word(P3L_W_MORE, tx->tail + i));
+		p3_store(&p3l_lane_line(ni, l, tx->tail + i)->word, p3l_word(P3L_W_MORE, tx->tail + i));
 	publish(tx, m, to_end, false);
 }
 
@@ -129,7 +129,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	f = (uint8_t)(first | (h->roffset ? P3L_LF_OFF : 0) | (h->ack ? P3L_LF_ACK : 0) | (h->ac ? P3L_LF_AC : 0));
 	bytes = words(f) * 8 + (uint32_t)h->rlength;
 	lines = p3l_lines(bytes);
-	to_end = ni->lane_lines - (tx->tail & (ni->lane_lines - 1));
+	to_end = p3l_lane_mask(ni) + 1 - (tx->tail & p3l_lane_mask(ni));
 	if (p3_unlikely(lines > to_end))
 		skip(ni, l, tx, to_end);
 	m = p3l_lane_line(ni, l, tx->tail);
@@ -192,7 +192,7 @@ again:
 	m = p3l_lane_line(ni, l, head);
 	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
 		return 0;
-	to_end = ni->lane_lines - (head & (ni->lane_lines - 1));
+	to_end = p3l_lane_mask(ni) + 1 - (head & p3l_lane_mask(ni));
 	f = p3_load(&m->flags);
 	if (p3_unlikely(f & P3L_LF_SKIP)) {
 		p3_cas32(&l->head, head, head + to_end);	/* the owner may be here without the lock, too */
@@ -222,7 +222,7 @@ again:
 	data->first = (const uint8_t *)w;
 	data->n_first = (uint32_t)(m->body + P3L_BODY - data->first);
 	data->line = head + 1;
-	data->mask = ni->lane_lines - 1;
+	data->mask = p3l_lane_mask(ni);
 	data->ring = p3l_lane_line(ni, l, 0);
 	return (int)lines;
 }
@@ -255,11 +255,11 @@ void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
  */
 static __attribute__((__noinline__)) void inherit(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t dead)
 {
-	uint32_t lane = (uint32_t)(((char *)l - ((char *)ni + ni->lane_off)) / p3l_lane_stride(ni->lane_lines));
+	uint32_t lane = (uint32_t)(((char *)l - ((char *)ni + P3L_LANE_OFF)) / P3L_LANE_STRIDE);
 	struct p3l_data data;
 	struct p3l_hdr h;
 
-	if (dead >= ni->n_slots)
+	if (dead >= P3L_MAX_SLOTS)
 		return;
 	for (unsigned k = 0; k < P3L_OPS; k++) {
 		struct p3l_op *op = &p3l_row(ni, dead)->op[k];

@@ -63,13 +63,13 @@ static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct 
 		const struct p3l_me *me;
 		const struct p3l_md *md;
 
-		if (p3_unlikely(i > ni->max_me || ++steps > ni->max_me_list))
+		if (p3_unlikely(i > P3L_MAX_ME || ++steps > P3L_MAX_ME))
 			goto corrupt;
 		me = p3l_me(ni, i - 1);
 		i = me->next;
 		if (!matches(me, h))
 			continue;
-		if (p3_unlikely(me->md > ni->max_md))
+		if (p3_unlikely(me->md > P3L_MAX_MD))
 			goto corrupt;
 		if (!me->md) {
 			*later = true;
@@ -156,7 +156,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	bool later;
 	int eq;
 
-	if (p3_unlikely(h->pt > ni->max_pt || h->ac > ni->max_ac || !admits(&ni->ac[h->ac], h)))
+	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h)))
 		goto drop;
 	op->lockless = env->single && ni->slot == env->self - 1 && p3l_pt_polled(ni, h->pt);
 	if (!op->lockless)
@@ -193,7 +193,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->src_md_gen = h->md_gen;
 	op->has_ticket = 0;
 	op->me = p3_load(&md->me);
-	op->me_gen = op->me - 1 < ni->max_me ? p3l_me(ni, op->me - 1)->gen : 0;
+	op->me_gen = op->me - 1 < P3L_MAX_ME ? p3l_me(ni, op->me - 1)->gen : 0;
 	op->link = 0;
 	op->old_offset = md->offset;
 	op->old_threshold = md->threshold;
@@ -330,7 +330,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	uint32_t i, t;
 	int eq;
 
-	if (p3_unlikely(h->pt > ni->max_pt || h->ac > ni->max_ac || !admits(&ni->ac[h->ac], h))) {
+	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h))) {
 		v = P3L_DROPPED;
 		goto count;
 	}

@@ -25,7 +25,7 @@ static uint32_t pop(struct p3l_ni *ni)
 {
 	uint32_t i = p3_load_acq(&ni->md_free);
 
-	while (i && i <= ni->max_md) {
+	while (i && i <= P3L_MAX_MD) {
 		if (p3_cas32(&ni->md_free, i, p3l_md(ni, i - 1)->free_next))
 			return i;
 		i = p3_load_acq(&ni->md_free);
@@ -38,7 +38,7 @@ static uint32_t leave_limbo(struct p3l_ni *ni, uint32_t most)
 {
 	uint32_t i = ni->md_limbo, prev = 0;
 
-	for (; p3_unlikely(i) && i <= ni->max_md && most; most--) {
+	for (; p3_unlikely(i) && i <= P3L_MAX_MD && most; most--) {
 		uint32_t next = p3l_md(ni, i - 1)->free_next;
 
 		if (!named(ni, p3l_md(ni, i - 1))) {
@@ -70,10 +70,10 @@ static uint32_t md_alloc(struct p3l_ni *ni)
 			ni->md_limbo = i;
 		ni->md_limbo_tail = i;
 	}
-	if (!i && ni->md_fresh < ni->max_md)
+	if (!i && ni->md_fresh < P3L_MAX_MD && ni->md_fresh < ni->max_md)
 		i = ++ni->md_fresh;
 	if (p3_unlikely(!i))			/* a queue that nobody reads must not hold up the others */
-		i = leave_limbo(ni, ni->max_md);
+		i = leave_limbo(ni, P3L_MAX_MD);
 	if (!i)
 		return 0;
 out:
@@ -260,14 +260,14 @@ int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 {
 	struct p3l_md *md;
 
-	if (r.idx >= ni->max_md)
+	if (r.idx >= P3L_MAX_MD)
 		return PTL_MD_INVALID;
 	md = p3l_md(ni, r.idx);
 	for (;;) {
 		uint32_t me = p3_load(&md->me);
 
 		if (!(p3_load_acq(&md->flags) & P3L_MD_USED) || (p3_load(&md->gen) & P3L_GEN_MASK) != r.gen ||
-		    me > ni->max_me)
+		    me > P3L_MAX_ME)
 			return PTL_MD_INVALID;
 		*pt = me ? p3_load(&p3l_me(ni, me - 1)->pt) : P3L_MAX_PT + r.idx % P3L_PT_STRIPES;
 		if (*pt >= P3L_MAX_PT + P3L_PT_STRIPES)
@@ -289,7 +289,7 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 	uint32_t me = p3l_md(ni, idx)->me;
 	bool out = false;
 
-	if (me && me <= ni->max_me) {
+	if (me && me <= P3L_MAX_ME) {
 		out = p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK;
 		p3l_changes(ni, p3l_me(ni, me - 1)->pt);
 		if (out)
@@ -356,7 +356,7 @@ void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t i
 	ev.threshold = md->threshold;
 	ev.initiator = (uint16_t)ni->slot;
 	ev.link = md->last_ticket = p3l_eq_reserve(ni, (uint32_t)q);
-	if (md->me && md->me <= ni->max_me)
+	if (md->me && md->me <= P3L_MAX_ME)
 		ev.pt = (uint8_t)p3l_me(ni, md->me - 1)->pt;
 	p3l_eq_post(env, ni, (uint32_t)q, ev.link, &ev);
 }

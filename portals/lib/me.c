@@ -12,7 +12,7 @@ uint32_t p3l_me_alloc(struct p3l_ni *ni)
 {
 	uint32_t i = p3_load_acq(&ni->me_free);
 
-	while (i && i <= ni->max_me) {
+	while (i && i <= P3L_MAX_ME) {
 		uint32_t next = p3l_me(ni, i - 1)->free_next;
 
 		if (p3_cas32(&ni->me_free, i, next)) {
@@ -21,7 +21,7 @@ uint32_t p3l_me_alloc(struct p3l_ni *ni)
 		}
 		i = p3_load_acq(&ni->me_free);
 	}
-	if (ni->me_fresh >= ni->max_me)
+	if (ni->me_fresh >= P3L_MAX_ME || ni->me_fresh >= ni->max_me)
 		return 0;
 	p3l_me(ni, ni->me_fresh)->flags = P3L_ME_MADE;
 	return ++ni->me_fresh;
@@ -65,7 +65,7 @@ static uint32_t sane(const struct p3l_ni *ni, const uint32_t *link)
 {
 	uint32_t i = p3_load(link);
 
-	return p3_likely(i <= ni->max_me) ? i : 0;
+	return p3_likely(i <= P3L_MAX_ME) ? i : 0;
 }
 
 /* Put entry @idx before or after @base (index + 1), or at head or tail when @base is 0. */
@@ -140,7 +140,7 @@ int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 {
 	struct p3l_me *me;
 
-	if (r.idx >= ni->max_me)
+	if (r.idx >= P3L_MAX_ME)
 		return PTL_ME_INVALID;
 	me = p3l_me(ni, r.idx);
 	*pt = p3_load(&me->pt);
@@ -209,7 +209,7 @@ int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 		return rc;
 	me = p3l_me(ni, r.idx);
 	md = p3_load(&me->md);
-	if (p3_unlikely(md > ni->max_md))
+	if (p3_unlikely(md > P3L_MAX_MD))
 		md = 0;
 	if (md && p3_load_acq(&p3l_md(ni, md - 1)->pending)) {
 		rc = PTL_ME_IN_USE;

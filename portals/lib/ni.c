@@ -7,45 +7,23 @@
  */
 #include "p3l.h"
 
-static uint64_t up(uint64_t n, uint64_t to)
+/* Behind the pools and lanes: the space for event slots and vectors. */
+static uint64_t space_of(uint32_t n_slots)
 {
-	return (n + to - 1) & ~(to - 1);
-}
-
-/* Where the parts of a region begin. Small: struct p3l_ni itself is too large for a stack. */
-struct place {
-	uint64_t me, md, row, lane, space, size;
-};
-
-static struct place layout(const struct p3l_setup *s)
-{
-	struct place p;
-
-	p.me = up(sizeof(struct p3l_ni), 4096);
-	p.md = p.me + up((uint64_t)s->max_me * sizeof(struct p3l_me), 4096);
-	p.row = p.md + up((uint64_t)s->max_md * sizeof(struct p3l_md), 4096);
-	p.lane = p.row + up((uint64_t)s->n_slots * sizeof(struct p3l_row), 4096);
-	p.space = p.lane + up((uint64_t)s->n_slots * p3l_lane_stride(s->lane_lines), 4096);
-	p.size = p.space + up(s->space, 4096);
-	return p;
+	return P3L_LANE_OFF + P3L_PAGES(n_slots * P3L_LANE_STRIDE);
 }
 
 uint64_t p3l_ni_size(const struct p3l_setup *s)
 {
-	return layout(s).size;
+	return space_of(s->n_slots) + P3L_PAGES(s->space);
 }
 
 void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 {
-	struct place p = layout(s);
 	uint32_t i;
 
-	ni->size = ni->space_end = p.size;
-	ni->me_off = p.me;
-	ni->md_off = p.md;
-	ni->row_off = p.row;
-	ni->lane_off = p.lane;
-	ni->space = p.space;
+	ni->size = ni->space_end = p3l_ni_size(s);
+	ni->space = space_of(s->n_slots);
 	ni->version = P3L_VERSION;
 	ni->nid = s->nid;
 	ni->pid = s->pid;
@@ -69,20 +47,15 @@ void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 
 bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)
 {
-	struct p3l_setup s;
-	struct place p;
+	uint32_t slots = ni->n_slots, lines = ni->lane_lines;
 
 	if (ni->magic != P3L_MAGIC || ni->version != P3L_VERSION)
 		return false;
-	s = (struct p3l_setup){ .n_slots = ni->n_slots, .lane_lines = ni->lane_lines, .max_me = ni->max_me,
-				.max_md = ni->max_md };
-	if (s.n_slots > P3L_MAX_SLOTS || s.max_me > P3L_MAX_ME || s.max_md > P3L_MAX_MD ||
-	    ni->max_eq > P3L_MAX_EQ || ni->max_pt >= P3L_MAX_PT || ni->max_ac >= P3L_MAX_AC ||
-	    s.lane_lines > (1u << 20) || s.lane_lines < 256 || (s.lane_lines & (s.lane_lines - 1)))
+	if (slots > P3L_MAX_SLOTS || ni->max_me > P3L_MAX_ME || ni->max_md > P3L_MAX_MD || ni->max_eq > P3L_MAX_EQ ||
+	    ni->max_pt >= P3L_MAX_PT || ni->max_ac >= P3L_MAX_AC || lines > P3L_MAX_LINES || lines < 256 ||
+	    (lines & (lines - 1)))
 		return false;
-	p = layout(&s);
-	return ni->me_off == p.me && ni->md_off == p.md && ni->row_off == p.row && ni->lane_off == p.lane &&
-	       ni->size >= p.size && ni->size <= max_size;
+	return ni->size >= space_of(slots) && ni->size <= max_size;
 }
 
 /* Free blocks of one size are chained through their first word. */

@@ -73,7 +73,7 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 	uint32_t pt;
 	int rc, eq;
 
-	if (s->md.idx >= ni->max_md)
+	if (s->md.idx >= P3L_MAX_MD)
 		return PTL_MD_INVALID;
 	md = p3l_md(ni, s->md.idx);
 	if ((p3_load_acq(&md->flags) & (P3L_MD_PLAIN | P3L_MD_USED)) == (P3L_MD_PLAIN | P3L_MD_USED) &&

@@ -41,6 +41,7 @@
 #define P3L_MAX_PT	128
 #define P3L_PT_STRIPES	16
 #define P3L_MAX_SLOTS	256
+#define P3L_MAX_LINES	4096		/* of a lane; a power of two */
 #define P3L_MAX_AC	8
 #define P3L_MAX_EQ	1024
 #define P3L_MAX_MD	65536
@@ -345,7 +346,7 @@ struct p3l_ni {
 	uint32_t n_slots;		/* lanes, op rows */
 	uint32_t lane_lines;		/* power of two */
 	uint32_t pad1;
-	uint64_t me_off, md_off, lane_off, row_off;
+	uint64_t pad2[4];
 	/* line 2: initiators that would rather use the inbox; set by them, taken by the owner */
 	uint64_t knock[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
 	/* line 3: asleep: futex word; set by the owner, cleared by who wakes it */
@@ -408,35 +409,54 @@ static inline void p3l_copy_line(uint8_t *d, const uint8_t *s, uint32_t n)
 		p3l_copy(d + n - 16, s + n - 16, 16);
 }
 
-/* Pieces of a region. Indices are checked by the callers; these only compute. */
+/*
+ * Pieces of a region. The pools have the same place and size in each, whatever limits its owner has asked for (what is
+ * not used is never touched): nothing that a peer can write says where they are. Indices are checked by the callers, against
+ * P3L_MAX_*; these only compute.
+ */
+#define P3L_PAGES(n) (((n) + 4095ull) & ~4095ull)
+#define P3L_ME_OFF P3L_PAGES(sizeof(struct p3l_ni))
+#define P3L_MD_OFF (P3L_ME_OFF + P3L_PAGES(P3L_MAX_ME * sizeof(struct p3l_me)))
+#define P3L_ROW_OFF (P3L_MD_OFF + P3L_PAGES(P3L_MAX_MD * sizeof(struct p3l_md)))
+#define P3L_LANE_OFF (P3L_ROW_OFF + P3L_PAGES(P3L_MAX_SLOTS * sizeof(struct p3l_row)))
+
 static inline struct p3l_me *p3l_me(const struct p3l_ni *ni, uint32_t i)
 {
-	return (struct p3l_me *)((char *)ni + ni->me_off) + i;
+	return (struct p3l_me *)((char *)ni + P3L_ME_OFF) + i;
 }
 
 static inline struct p3l_md *p3l_md(const struct p3l_ni *ni, uint32_t i)
 {
-	return (struct p3l_md *)((char *)ni + ni->md_off) + i;
+	return (struct p3l_md *)((char *)ni + P3L_MD_OFF) + i;
+}
+
+/* Rows, and lanes, of movers. */
+static inline uint32_t p3l_slots(const struct p3l_ni *ni)
+{
+	return ni->n_slots < P3L_MAX_SLOTS ? ni->n_slots : P3L_MAX_SLOTS;
 }
 
 static inline struct p3l_row *p3l_row(const struct p3l_ni *ni, uint32_t slot)
 {
-	return (struct p3l_row *)((char *)ni + ni->row_off) + slot;
+	return (struct p3l_row *)((char *)ni + P3L_ROW_OFF) + slot;
 }
 
-static inline size_t p3l_lane_stride(uint32_t lines)
-{
-	return sizeof(struct p3l_lane_hdr) + (size_t)lines * P3L_LINE;
-}
+#define P3L_LANE_STRIDE (sizeof(struct p3l_lane_hdr) + (size_t)P3L_MAX_LINES * P3L_LINE)
 
 static inline struct p3l_lane_hdr *p3l_lane(const struct p3l_ni *ni, uint32_t slot)
 {
-	return (struct p3l_lane_hdr *)((char *)ni + ni->lane_off + slot * p3l_lane_stride(ni->lane_lines));
+	return (struct p3l_lane_hdr *)((char *)ni + P3L_LANE_OFF + slot * P3L_LANE_STRIDE);
+}
+
+/* A wrong number of lines, written by a peer, leads to wrong messages, but not out of the lane. */
+static inline uint32_t p3l_lane_mask(const struct p3l_ni *ni)
+{
+	return (ni->lane_lines - 1) & (P3L_MAX_LINES - 1);
 }
 
 static inline struct p3l_line *p3l_lane_line(const struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t n)
 {
-	return (struct p3l_line *)(l + 1) + (n & (ni->lane_lines - 1));
+	return (struct p3l_line *)(l + 1) + (n & p3l_lane_mask(ni));
 }
 
 static inline bool p3l_pt_polled(const struct p3l_ni *ni, uint32_t pt)
@@ -641,7 +661,7 @@ static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
 {
 	uint32_t i = (packed & 0xffff) - 1;
 
-	if (!packed || i >= ni->max_eq || (p3_load(&ni->eq[i].gen) & P3L_GEN_MASK) != packed >> 16)
+	if (!packed || i >= P3L_MAX_EQ || (p3_load(&ni->eq[i].gen) & P3L_GEN_MASK) != packed >> 16)
 		return -1;
 	return (int)i;
 }
@@ -672,7 +692,7 @@ static inline bool p3l_op_sane(const struct p3l_ni *ni, const struct p3l_op *op)
 {
 	uint32_t i = p3_load(&op->md), type = p3_load(&op->type);
 
-	return p3_likely(i < ni->max_md && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
+	return p3_likely(i < P3L_MAX_MD && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
 			 p3_load(&p3l_md(ni, i)->gen) == p3_load(&op->md_gen));
 }
 /* It was overwritten, where and since when nobody knows. The owner puts right what hangs on it (p3l_reap). */

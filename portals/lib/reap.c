@@ -66,7 +66,7 @@ static void relink(struct p3l_ni *ni, uint32_t pt)
 {
 	uint32_t i = ni->pt[pt].head, prev = 0, n = 0;
 
-	while (i && i <= ni->max_me && n < ni->max_me) {
+	while (i && i <= P3L_MAX_ME && n < P3L_MAX_ME) {
 		p3l_me(ni, i - 1)->prev = prev;
 		prev = i;
 		i = p3l_me(ni, i - 1)->next;
@@ -80,7 +80,7 @@ static bool in_list(const struct p3l_ni *ni, uint32_t pt, uint32_t me)
 {
 	uint32_t i = ni->pt[pt].head, n = 0;
 
-	for (; i && i <= ni->max_me && n < ni->max_me; n++) {
+	for (; i && i <= P3L_MAX_ME && n < P3L_MAX_ME; n++) {
 		if (i == me)
 			return true;
 		i = p3l_me(ni, i - 1)->next;
@@ -149,7 +149,7 @@ static void ack_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_o
 static void go_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t pt)
 {
 	struct p3l_md *md = p3l_md(ni, op->md);
-	struct p3l_me *me = op->me && op->me <= ni->max_me ? p3l_me(ni, op->me - 1) : NULL;
+	struct p3l_me *me = op->me && op->me <= P3L_MAX_ME ? p3l_me(ni, op->me - 1) : NULL;
 	bool out = me && me->gen == op->me_gen && (me->flags & P3L_ME_USED) && me->pt == pt &&
 		   !in_list(ni, pt, op->me);
 	int eq = p3l_eq_of(ni, md->eq);
@@ -176,14 +176,14 @@ void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 {
 	if (pt < P3L_MAX_PT)
 		relink(ni, pt);
-	for (uint32_t s = 0; s < ni->n_slots; s++) {
+	for (uint32_t s = 0; s < p3l_slots(ni); s++) {
 		if (s == env->self - 1 || env->alive(s))
 			continue;
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(ni, s)->op[k];
 			uint32_t state = p3_load_acq(&op->state);
 
-			if (op->pt != pt || op->md >= ni->max_md)
+			if (op->pt != pt || op->md >= P3L_MAX_MD)
 				continue;
 			if (state == P3L_OP_PREP && op->type == P3L_ACK)
 				ack_again(env, ni, op);
@@ -207,7 +207,7 @@ static bool recount(const struct p3l_env *env, struct p3l_ni *ni, uint32_t md)
 		uint32_t old = p3_load_acq(&p3l_md(ni, md)->pending), n = 0;
 		bool moving = false;
 
-		for (uint32_t s = 0; s < ni->n_slots; s++)
+		for (uint32_t s = 0; s < p3l_slots(ni); s++)
 			for (uint32_t k = 0; k < P3L_OPS; k++) {
 				const struct p3l_op *op = &p3l_row(ni, s)->op[k];
 				uint32_t state = p3_load_acq(&op->state);
@@ -232,7 +232,7 @@ static __attribute__((__noinline__)) bool count_anew(const struct p3l_env *env, 
 {
 	bool all = true;
 
-	for (uint32_t i = 0, n = p3_load(&ni->md_fresh); i < n && i < ni->max_md; i++) {
+	for (uint32_t i = 0, n = p3_load(&ni->md_fresh); i < n && i < P3L_MAX_MD; i++) {
 		struct p3l_md *md = p3l_md(ni, i);
 		struct p3l_slot ev = { .md = (uint16_t)i, .initiator = (uint16_t)ni->slot };
 		uint32_t pt;
@@ -256,7 +256,7 @@ static __attribute__((__noinline__)) bool count_anew(const struct p3l_env *env, 
 
 static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
 {
-	uint32_t i = p3_load_acq(md ? &ni->md_free : &ni->me_free), max = md ? ni->max_md : ni->max_me, n = 0;
+	uint32_t i = p3_load_acq(md ? &ni->md_free : &ni->me_free), max = md ? P3L_MAX_MD : P3L_MAX_ME, n = 0;
 
 	for (int round = 0; round < 2; round++) {
 		for (; i && i <= max && n <= 2 * max; n++) {
@@ -273,7 +273,7 @@ static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
 static void to_the_pool(struct p3l_ni *ni, const struct p3l_op *op)
 {
 	struct p3l_md *md = p3l_md(ni, op->md);
-	struct p3l_me *me = op->me && op->me <= ni->max_me ? p3l_me(ni, op->me - 1) : NULL;
+	struct p3l_me *me = op->me && op->me <= P3L_MAX_ME ? p3l_me(ni, op->me - 1) : NULL;
 
 	if (!p3_load_acq(&md->flags) && (md->gen == op->md_gen || md->gen == op->md_gen + 1) &&
 	    !on_free_list(ni, true, op->md)) {
@@ -337,7 +337,7 @@ static bool finish(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *
 /* Is the ticket in the record of an operation that will be posted under it? */
 static bool recorded(const struct p3l_ni *ni, uint32_t eq, uint32_t t)
 {
-	for (uint32_t s = 0; s < ni->n_slots; s++)
+	for (uint32_t s = 0; s < p3l_slots(ni); s++)
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
 			uint32_t state = p3_load_acq(&op->state);
@@ -366,7 +366,7 @@ static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 				return false;
 			env->relax(n);
 		}
-	for (uint32_t s = 0; s < ni->n_slots; s++)
+	for (uint32_t s = 0; s < p3l_slots(ni); s++)
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
 
@@ -397,7 +397,7 @@ static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni)
 
 	p3_store(&ni->holes, 0);		/* first: who sets it again meanwhile is looked at next time */
 	p3_fence();
-	for (uint32_t eq = 0; eq < ni->max_eq; eq++) {
+	for (uint32_t eq = 0; eq < P3L_MAX_EQ; eq++) {
 		struct p3l_eq *q = &ni->eq[eq];
 		uint32_t tail, t, n;
 
@@ -440,7 +440,7 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 	do {		/* in any order; but an event that has its slot behind another's waits for that */
 		before = done;
 		left = false;
-		for (uint32_t s = 0; s < ni->n_slots; s++) {
+		for (uint32_t s = 0; s < p3l_slots(ni); s++) {
 			bool dead = false;
 
 			if (s == env->self - 1)
@@ -460,7 +460,7 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 						p3l_lane_unlock(lane);
 				}
 				dead = true;
-				if (state >= P3L_OP_MAX || op->md >= ni->max_md ||
+				if (state >= P3L_OP_MAX || op->md >= P3L_MAX_MD ||
 				    op->pt >= P3L_MAX_PT + P3L_PT_STRIPES) {
 					if (state != P3L_OP_TAKEN) {
 						p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);

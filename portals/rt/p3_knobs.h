@@ -33,7 +33,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "yields before a waiting call sleeps")					\
 	K(inbox_max, "PTL_INBOX_MAX", size, "512", 0, 8 << 10,				\
 	  "longest put in bytes that is left in the inbox of a peer that polls")	\
-	K(lane_kb, "PTL_LANE_KB", num, "64", 32, 16384,					\
+	K(lane_kb, "PTL_LANE_KB", num, "64", 32, 256,					\
 	  "KiB of inbox that each peer has in a process, while it polls")		\
 	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64,				\
 	  "signal that prints queues and messages; none: signals are the application's")	\

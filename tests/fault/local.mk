@@ -15,4 +15,5 @@ P3_TESTS += fault/corrupt-inbox:tests/fault/t_corrupt:ranks=2,killed=1,args=inbo
 	fault/corrupt-lists:tests/fault/t_corrupt:ranks=2,killed=1,args=lists,warns \
 	fault/corrupt-ops:tests/fault/t_corrupt:ranks=2,killed=1,args=ops,warns \
 	fault/corrupt-hands:tests/fault/t_corrupt:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no,args=hands,warns \
+	fault/corrupt-sizes:tests/fault/t_corrupt:ranks=3,killed=1,args=sizes,warns \
 	fault/corrupt-queues:tests/fault/t_corrupt:ranks=2,killed=1,args=queues,warns

@@ -5,7 +5,7 @@
  * Rank 0, the owner, polls, posts and unlinks; whatever the calls answer, they come back, the process lives, and
  * nonsense is counted (PTL_SR_CORRUPT_NP). Rank 1 sends and flips bits; what becomes of it does not matter. Addresses
  * of regions and locks are left alone: ranks of one job trust each other with those as threads do. The argument says
- * what is overwritten: inbox, lists, queues or ops; hands does not run until time is up: rank 1 leaves copies to rank 0
+ * what is overwritten: inbox, lists, queues, ops or sizes; hands does not run until time is up: rank 1 leaves copies to rank 0
  * (no CMA, memory out of reach), overwrites one field of their record, and both must have back what was tied to it.
  */
 #include "../api/ptl.h"
@@ -79,9 +79,48 @@ static void flip(volatile uint32_t *w, uint64_t x)
 	}
 }
 
+/* The limits in the header, which each process has found sane when it first looked; and indices that they are to limit. */
+static void flip_size(struct p3l_ni *l, uint64_t x, uint64_t y)
+{
+	struct p3l_me *me = p3l_me(l, (uint32_t)(x >> 16) % 24);
+	uint32_t *const sizes[] = { &l->max_me, &l->max_md, &l->max_eq, &l->max_me_list, &l->max_iov, &l->n_slots,
+				    &l->lane_lines, &l->max_pt, &l->max_ac, &l->md_fresh, &l->me_fresh };
+
+	if (x & 3)
+		flip(sizes[(x >> 8) % (sizeof(sizes) / sizeof(*sizes))], y);
+	else
+		flip(x & 4 ? &me->md : x & 8 ? &me->next : &l->pt[PT].head, y);
+}
+
+/* One that does as it should, and must live as well: it sends by all ways there are. */
+static void honest(void)
+{
+	uint64_t r = seed ^ 0x7777;
+	unsigned done = 0;
+	ptl_handle_md_t md;
+
+	OK(PtlMDBind(ni, p_md(src, sizeof(src), PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
+	OK(PtlPut(md, PTL_NO_ACK_REQ, p_id(0), PT, 0, 99, 0, 0));	/* it has looked, and found all sane */
+	t_barrier();
+	while (!atomic_load(t_word(1))) {
+		uint64_t x = t_random(&r);
+
+		if (x & 7)
+			PtlPutRegion(md, 0, (x >> 8) % 600, x & 8 ? PTL_ACK_REQ : PTL_NO_ACK_REQ, p_id(0), PT,
+				     (ptl_ac_index_t)(x >> 50 & 7 ? 0 : x >> 32), x >> 20 & 7, x >> 24 & 1023, done);
+		else
+			PtlGetRegion(md, 0, 64, p_id(0), PT, 0, 1, 0);
+		done++;
+		if ((x >> 30 & 31) == 0)
+			PtlEQGet(p_idle_eq, &(ptl_event_t){ 0 });
+	}
+	CHECK(done > 100);
+}
+
 static void hostile(void)
 {
 	uint64_t r = seed ^ 0x5555;
+	bool sends = strcmp(what, "sizes");	/* there somebody else does */
 	ptl_handle_md_t md;
 	struct p3l_eq eqs[6];
 	struct p3l_ni *l;
@@ -94,11 +133,13 @@ static void hostile(void)
 	while (l && !atomic_load(t_word(1)) && !atomic_load(&t_page()->dead)) {
 		uint64_t x = t_random(&r), y = t_random(&r);
 
-		for (unsigned i = 0; i < (x >> 56 & 15); i++)
+		for (unsigned i = 0; sends && i < (x >> 56 & 15); i++)
 			PtlPutRegion(md, 0, (x >> 8) % 600, PTL_NO_ACK_REQ, p_id(0), PT, 0, x >> 20 & 7, x >> 24 & 1023, i);
-		if ((x >> 40 & 7) == 0)
+		if (sends && (x >> 40 & 7) == 0)
 			PtlGetRegion(md, 0, 64, p_id(0), PT, 0, 1, 0);
-		if (!strcmp(what, "inbox")) {
+		if (!strcmp(what, "sizes")) {
+			flip_size(l, x, y);
+		} else if (!strcmp(what, "inbox")) {
 			struct p3l_lane_hdr *lane = p3l_lane(l, 1);
 			volatile uint32_t *w = (volatile uint32_t *)(lane + 1);
 
@@ -155,8 +196,10 @@ static void t_corrupt_shared_memory_is_counted_not_followed(void)
 {
 	if (t_rank() == 0)
 		owner();
-	else
+	else if (t_rank() == 1)
 		hostile();
+	else
+		honest();
 }
 
 /* ---- one field of the record of an operation that was left to its owner ---- */
@@ -312,8 +355,8 @@ int main(int argc, char **argv)
 
 	what = argc > 1 ? argv[1] : "inbox";
 	seed = t_seed();
-	if (t_size() != 2)
-		bail("two ranks");
+	if (t_size() != (strcmp(what, "sizes") ? 2 : 3))
+		bail("two ranks; three for sizes");
 	p_init();
 	p_ini = t_rank() == 1;
 	p_tgt = !p_ini;

@@ -64,7 +64,7 @@ static void t_bad_values_name_the_range(void)
 	bad("PTL_INBOX_MAX=2M", "bytes from 0 to 8192 (K, M, G allowed)");
 	bad("PTL_INBOX_MAX=999999999999G", "bytes from 0");
 	bad("PTL_INBOX_MAX=1KB", "bytes from 0");
-	bad("PTL_LANE_KB=3", "a number from 32 to 16384");
+	bad("PTL_LANE_KB=3", "a number from 32 to 256");
 	bad("PTL_ADOPT=heap,", "some of heap,data,stack");
 	bad("PTL_ADOPT=heaps", "some of heap,data,stack");
 	bad("PTL_ADOPT=hea", "some of heap,data,stack");

@@ -235,11 +235,11 @@ static void t_nonsense_in_a_list_is_counted_not_followed(void)
 	p3l_me(ni, 0)->next = 1;	/* a ring */
 	CHECK_INT(hit(&h), -1);
 	CHECK_INT(p3l_row(ni, 1)->stats.corrupt, 1);
-	p3l_me(ni, 0)->next = ni->max_me + 1;
+	p3l_me(ni, 0)->next = P3L_MAX_ME + 1;
 	CHECK_INT(hit(&h), -1);
 	CHECK_INT(p3l_row(ni, 1)->stats.corrupt, 2);
 	p3l_me(ni, 0)->next = 0;
-	p3l_me(ni, 0)->md = ni->max_md + 1;
+	p3l_me(ni, 0)->md = P3L_MAX_MD + 1;
 	h.match_bits = 1;
 	CHECK_INT(hit(&h), -1);
 	CHECK_INT(p3l_row(ni, 1)->stats.corrupt, 3);

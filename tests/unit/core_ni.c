@@ -10,14 +10,13 @@ static void t_parts_of_a_region_do_not_overlap(void)
 	uint64_t size = p3l_ni_size(&s);
 
 	CHECK(ni->size == size);
-	CHECK(ni->me_off >= sizeof(*ni));
-	CHECK(ni->md_off >= ni->me_off + s.max_me * sizeof(struct p3l_me));
-	CHECK(ni->row_off >= ni->md_off + s.max_md * sizeof(struct p3l_md));
-	CHECK(ni->lane_off >= ni->row_off + s.n_slots * sizeof(struct p3l_row));
-	CHECK(ni->space >= ni->lane_off + s.n_slots * p3l_lane_stride(s.lane_lines));
+	CHECK((char *)p3l_me(ni, 0) >= (char *)(ni + 1));
+	CHECK((char *)p3l_md(ni, 0) >= (char *)p3l_me(ni, P3L_MAX_ME));
+	CHECK((char *)p3l_row(ni, 0) >= (char *)p3l_md(ni, P3L_MAX_MD));
+	CHECK((char *)p3l_lane(ni, 0) >= (char *)p3l_row(ni, P3L_MAX_SLOTS));
+	CHECK((char *)ni + ni->space >= (char *)p3l_lane(ni, s.n_slots));
 	CHECK(ni->space_end == size && size - ni->space >= s.space);
-	CHECK((char *)(p3l_row(ni, s.n_slots - 1) + 1) <= (char *)ni + ni->lane_off);
-	CHECK((char *)p3l_lane_line(ni, p3l_lane(ni, s.n_slots - 1), s.lane_lines - 1) < (char *)ni + ni->space);
+	CHECK((char *)p3l_lane_line(ni, p3l_lane(ni, s.n_slots - 1), P3L_MAX_LINES - 1) < (char *)ni + ni->space);
 	CHECK(ni->up == 1);
 	c_free(ni);
 }
@@ -42,12 +41,30 @@ static void t_sane_believes_only_what_fits(void)
 	LIE(max_ac, P3L_MAX_AC);
 	LIE(lane_lines, 128);
 	LIE(lane_lines, 257);
-	LIE(lane_lines, 1u << 21);
-	LIE(me_off, good.me_off + 64);
-	LIE(md_off, good.md_off - 64);
-	LIE(row_off, 0);
-	LIE(lane_off, ~0ULL);
+	LIE(lane_lines, 2 * P3L_MAX_LINES);
 	CHECK(p3l_ni_sane(ni, good.size));
+	c_free(ni);
+}
+
+/* They may be overwritten after that, by any process of the job. */
+static void t_no_number_of_a_region_leads_out_of_it(void)
+{
+	struct p3l_setup s = c_setup();
+	struct p3l_ni *ni = c_region(&s);
+	struct p3l_lane_hdr *lane = p3l_lane(ni, C_SLOTS - 1);
+	void *me = p3l_me(ni, 3), *md = p3l_md(ni, 3), *row = p3l_row(ni, 3);
+	static const uint32_t lies[] = { 0, 1, 3, 4096, 4097, 1u << 20, 1u << 31, 0xffffffff };
+
+	for (unsigned i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		ni->max_me = ni->max_md = ni->max_eq = ni->n_slots = ni->lane_lines = lies[i];
+		CHECK(p3l_me(ni, 3) == me && p3l_md(ni, 3) == md && p3l_row(ni, 3) == row);
+		CHECK(p3l_lane(ni, C_SLOTS - 1) == lane);
+		CHECK(p3l_slots(ni) <= P3L_MAX_SLOTS);
+		for (unsigned n = 0; n < 40; n++)
+			CHECK((char *)(p3l_lane_line(ni, lane, 0x89abcdefu * n) + 1) <= (char *)lane + P3L_LANE_STRIDE);
+	}
+	ni->max_me = ni->max_md = ni->me_fresh = ni->md_fresh = 0xffffffff;
+	CHECK_INT(p3l_me_alloc(ni), 0);
 	c_free(ni);
 }
 
@@ -80,6 +97,7 @@ static void t_space_is_reused_by_size_and_ends(void)
 int main(void)
 {
 	static const struct t_case cases[] = { T(t_parts_of_a_region_do_not_overlap), T(t_sane_believes_only_what_fits),
+					       T(t_no_number_of_a_region_leads_out_of_it),
 					       T(t_space_is_reused_by_size_and_ends), { 0 } };
 
 	return t_run(cases);
