@@ -100,6 +100,9 @@ struct nal_ops {
 	/* May the bytes be touched by peers directly? P3L_MD_DIRECT or 0; asked when an MD is made. */
 	uint32_t (*direct)(const void *start, uint64_t len);
 
+	/* Portal table entry @pt is polled by its owner from now on (PtlPTPolled_np), or no longer. */
+	void (*polled)(struct nal_ni *ni, uint32_t pt, bool on);
+
 	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. @sink: NULL, or where an event
 	 * of that queue may be handed over directly. */
 	void (*progress)(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);

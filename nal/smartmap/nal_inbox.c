@@ -23,6 +23,7 @@
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
 #define HOT_IDLE	4096		/* polling calls without a message after which a lane is no longer marked */
 #define UNMARKED	6		/* looks before we say that we look */
+#define POLLED_PATIENCE	100000		/* looks at whether others are still in an entry that is to be ours alone */
 #define STREAK		16		/* messages from one lane before all are looked at */
 
 __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
@@ -60,8 +61,8 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 
 /*
  * Take messages from lane @from of NI @l. As its owner: all of them, but of polled entries no more than a batch. As the
- * initiator: until the first for a polled entry. @locked: lane lock held; without it only those for polled entries,
- * which nobody but the owner takes.
+ * initiator: until the first for a polled entry. @locked: lane lock held; without it only those for entries where the
+ * owner is alone.
  */
 void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
 	       struct p3l_sink *sink, bool locked)
@@ -90,9 +91,9 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 		if (promised) {
 			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
 				break;		/* what is left can be handed over directly next time */
-		} else if (p3_unlikely(!locked)) {
-			break;
 		}
+		if (p3_unlikely(!locked && !(promised && p3l_pt_alone(&ni->env, h.pt))))
+			break;
 		h.nid = l->nid;
 		h.pid = nal_id(ni, from).pid;
 		h.uid = ni->uid;
@@ -151,8 +152,8 @@ static inline bool any_lane(struct nal_ni *ni)
 }
 
 /*
- * Take what is in our lanes. No lock is needed for a message of a polled entry at the head while we have one thread: an
- * initiator that empties its own lane stops there.
+ * Take what is in our lanes. No lock is needed for a message at the head of an entry where we are alone: an initiator
+ * that empties its own lane stops there.
  */
 static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 {
@@ -170,7 +171,7 @@ static void drain_own(struct nal_ni *ni, struct p3l_sink *sink)
 			if (!p3l_lane_ready(l, lane))
 				continue;
 			pt = p3l_lane_line(l, lane, lane->head)->pt;
-			lock = !ni->env.single || pt >= P3L_MAX_PT || !p3l_pt_polled(l, pt);
+			lock = pt >= P3L_MAX_PT || !p3l_pt_alone(&ni->env, pt);
 			if (lock && !p3l_lane_lock(&ni->env, l, lane, false))
 				continue;
 			nal_drain(ni, l->slot, l, lane, s, sink, lock);
@@ -336,6 +337,28 @@ void nal_attend(struct nal_ni *ni, bool on)
 		n += p3_fetch_add(&pv->attending, n);
 	if (!n && pv->n_hot)
 		leave(ni);
+}
+
+/*
+ * Puts to @pt wait for us (@on), or no longer. Copies that others are making there end by themselves, or are ours
+ * to make; the dead are cleared away. One that does not end, since its mover is stopped, costs us the locks until
+ * the entry is switched again, nothing else.
+ */
+void nal_polled(struct nal_ni *ni, uint32_t pt, bool on)
+{
+	for (unsigned n = 0; !p3l_pt_polled_set(&ni->env, ni->l, pt, on) && n < POLLED_PATIENCE; n++) {
+		nal_relax(n + 1);
+		nal_progress(ni, NAL_EQ_GONE, NULL);
+		if (n % 1024 == 1023)
+			p3l_reap(&ni->env, ni->l);
+	}
+	if (on)
+		return;
+	if (!priv_of(ni)->fences)
+		smartmap_membarrier();		/* pairs with the second look in still_polled() */
+	else
+		p3_fence();
+	drain_own(ni, NULL);			/* what was left for us with a plain store nobody else takes */
 }
 
 void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)

@@ -180,6 +180,16 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 	p->small = p->polled;
 }
 
+/*
+ * We have left a message for an entry that was polled when we looked, by a store that says nothing to its owner. If it
+ * is so no longer we take it ourselves.
+ */
+static inline void still_polled(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t pt)
+{
+	if (p3_unlikely(!p3l_pt_polled(p->l, pt)))
+		flush_lane(ni, slot, p);
+}
+
 static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s,
 		     bool polled)
 {
@@ -194,8 +204,29 @@ static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struc
 	if (!polled && was != P3L_W_POLL)
 		not_polling(ni, slot, p, was);
 	p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
-	wake(ni, p->l);
+	wake(ni, p->l);				/* with a fence where membarrier is not to be had */
+	if (polled)
+		still_polled(ni, slot, p, h->pt);
 	return PTL_OK;
+}
+
+/* An entry has become polled since we looked: the message waits in the inbox, where it fits. False: it does not. */
+static __attribute__((noinline)) bool put_polled_late(struct nal_ni *ni, uint32_t slot, struct nal_peer *p,
+						      struct p3l_hdr *h, struct p3l_send *s)
+{
+	char buf[P3L_LANE_MAX];
+
+	if (s->len > P3L_LANE_MAX || !p3l_lane_room(p->l, ni->l->slot, &p->tx, s->len)) {
+		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_count, 1);
+		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_length, s->len);
+		return false;
+	}
+	p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf), false);
+	p->polled = p->small = true;
+	p->polled_end = p->tx.tail;
+	wake(ni, p->l);
+	still_polled(ni, slot, p, h->pt);
+	return true;
 }
 
 static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s)
@@ -203,6 +234,7 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 	struct p3l_ni *l = p->l;
 	struct p3l_op *op;
 	uint64_t mlength = 0, off = 0;
+	enum p3l_verdict v;
 	bool ack = false;
 	int rc = 0;
 
@@ -216,7 +248,8 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 		return rc;
 	}
 	h->rlength = s->len;
-	if (p3l_target_begin(&ni->env, l, h, op, false) == P3L_MATCHED) {
+	v = p3l_target_begin(&ni->env, l, h, op, false);
+	if (p3_likely(v == P3L_MATCHED)) {
 		struct region t = { op->start, op->iov, op->iov_n, op->moff };
 		struct region o = { s->start, s->iov, s->iov_n, s->loff };
 
@@ -229,6 +262,9 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 			ack = p3l_target_end(&ni->env, l, op, fail_of(rc));
 		p3l_row(l, ni->l->slot)->stats.direct_msgs++;
 		wake(ni, l);
+	} else if (p3_unlikely(v == P3L_WAIT) && !put_polled_late(ni, slot, p, h, s)) {
+		p3l_send_end(&ni->env, ni->l, s, PTL_NI_FAIL);
+		return PTL_OK;
 	}
 	p3l_send_end(&ni->env, ni->l, s, fail_of(rc));
 	if (ack)
@@ -348,6 +384,8 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	stats->send_count++;
 	stats->send_length += len;
 	wake(ni, l);
+	if (polled)
+		still_polled(ni, slot, p, pt);
 	return true;
 }
 
@@ -388,9 +426,6 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_OK);
 	if (p3_unlikely(!op)) {
 		rc = PTL_NO_SPACE;
-	} else if (h->pt < P3L_MAX_PT && p3l_pt_polled(l, h->pt)) {
-		p3_store_rel(&op->state, P3L_OP_IDLE);	/* a polled entry takes puts only */
-		p3l_count(&ni->env, &p3l_row(l, ni->l->slot)->stats.drop_count, 1);
 	} else if (p3l_target_begin(&ni->env, l, h, op, false) == P3L_MATCHED) {
 		struct region t = { op->start, op->iov, op->iov_n, op->moff };
 		bool direct = op->mdflags & P3L_MD_DIRECT;
@@ -477,11 +512,7 @@ static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struc
 	}
 	h->rlength = r->rlength = s->len;
 	r->target_slot = slot;
-	if (h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt)) {	/* it takes puts only */
-		p3_store_rel(&op->state, P3L_OP_IDLE);
-		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_count, 1);
-		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
-	} else if (p3l_target_begin(&ni->env, p->l, h, op, false) == P3L_MATCHED) {
+	if (p3l_target_begin(&ni->env, p->l, h, op, false) == P3L_MATCHED) {
 		swap_at_target(ni, slot, p, op, s, r);
 	} else {
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
@@ -503,6 +534,7 @@ const struct nal_ops nal_smartmap = {
 	.get = nal_get,
 	.getput = nal_getput,
 	.direct = nal_direct,
+	.polled = nal_polled,
 	.progress = nal_progress,
 	.attend = nal_attend,
 	.wait = nal_wait,

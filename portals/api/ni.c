@@ -344,7 +344,6 @@ P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id
 
 P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 {
-	uint64_t bit = (uint64_t)1 << (pt & 63);
 	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
@@ -353,9 +352,6 @@ P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 		return PTL_NI_INVALID;
 	if (pt > ni->l->max_pt)
 		return PTL_PT_INDEX_INVALID;
-	if (on)
-		p3_fetch_or(&ni->l->polled[pt >> 6], bit);
-	else
-		__atomic_fetch_and(&ni->l->polled[pt >> 6], ~bit, __ATOMIC_ACQ_REL);
+	ni->nal->polled(ni, pt, on != 0);
 	return PTL_OK;
 }

@@ -105,7 +105,7 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
  * ahead (a line not yet written would be taken from the initiator). 1: taken, in @sink. 0: nothing at the head of lane
  * @slot. -1: take the long way.
  *
- * A message of a polled entry needs no lock, since nobody else takes it or matches there. For any other the lock of the
+ * Where the owner is alone a message needs no lock, since nobody else takes it or matches there. For any other the lock of the
  * lane and of the entry are taken, each by one try.
  */
 int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
@@ -113,7 +113,7 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 {
 	uint32_t head = p3_load(&lane->head), pt, n, f;
 	struct p3l_line *m = p3l_lane_line(ni, lane, head);
-	bool polled;
+	bool alone;
 	int rc = -1;
 
 	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
@@ -126,8 +126,8 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 	if (f & ~(uint32_t)(P3L_LF_MATCH | P3L_LF_HDR) || pt >= P3L_MAX_PT ||
 	    n + 8 * ((f & P3L_LF_MATCH) + ((f & P3L_LF_HDR) >> 1)) > sizeof(m->body))
 		return -1;
-	polled = p3l_pt_polled(ni, pt);
-	if (p3_unlikely(!polled)) {
+	alone = p3l_pt_alone(env, pt);
+	if (p3_unlikely(!alone)) {
 		if (!p3_cas32(&lane->lock, 0, env->self))
 			return -1;
 		if (p3_unlikely(p3_load(&lane->head) != head) ||	/* its initiator has emptied it meanwhile */
@@ -135,7 +135,7 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 			goto unlock_lane;
 	}
 	rc = take(ni, slot, lane, head, m, f, pt, n, sink);
-	if (polled)
+	if (alone)
 		return rc;
 	p3l_unlock(ni, pt);
 unlock_lane:

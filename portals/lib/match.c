@@ -153,14 +153,20 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	struct p3l_md *md;
 	uint64_t off, mlength;
 	uint32_t i;
-	bool later;
+	bool later, own = ni->slot == env->self - 1;
 	int eq;
 
 	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h)))
 		goto drop;
-	op->lockless = env->single && ni->slot == env->self - 1 && p3l_pt_polled(ni, h->pt);
+	op->lockless = own && p3l_pt_alone(env, h->pt);
 	if (!op->lockless)
 		p3l_lock(env, ni, h->pt);
+	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* looked at behind the lock: see polled.c */
+		if (h->type != P3L_PUT)
+			goto drop_unlock;
+		if (!own)
+			goto wait;
+	}
 	i = find(env, ni, h, &off, &mlength, &later);
 	if (p3_unlikely(!i)) {
 		if (may_wait && later)
@@ -325,7 +331,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	enum p3l_verdict v = P3L_MATCHED;
 	struct p3l_slot ev;
 	struct p3l_md *md;
-	bool polled, was_spent, later;
+	bool polled, alone, was_spent, later;
 	uint64_t off, mlength;
 	uint32_t i, t;
 	int eq;
@@ -335,7 +341,8 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		goto count;
 	}
 	polled = p3l_pt_polled(ni, h->pt);
-	if (!polled || !env->single)		/* nobody but us matches in a polled entry */
+	alone = p3l_pt_alone(env, h->pt);
+	if (!alone)
 		p3l_lock(env, ni, h->pt);
 	i = find(env, ni, h, &off, &mlength, &later);
 	if (p3_unlikely(!i)) {
@@ -406,7 +413,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	p3l_count(env, &stats->recv_count, 1);
 	p3l_count(env, &stats->recv_length, mlength);
 unlock:
-	if (!polled || !env->single)
+	if (!alone)
 		p3l_unlock(ni, h->pt);
 count:
 	if (p3_unlikely(v == P3L_DROPPED)) {

@@ -16,6 +16,7 @@
 #define p3_store_rel(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define p3_fetch_add(p, v)	__atomic_fetch_add(p, v, __ATOMIC_ACQ_REL)
 #define p3_fetch_or(p, v)	__atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
+#define p3_fetch_and(p, v)	__atomic_fetch_and(p, v, __ATOMIC_ACQ_REL)
 #define p3_xchg(p, v)		__atomic_exchange_n(p, v, __ATOMIC_ACQ_REL)
 #define p3_add(p, v)		((void)__atomic_fetch_add(p, v, __ATOMIC_RELAXED))
 #define p3_fence_acq()		__atomic_thread_fence(__ATOMIC_ACQUIRE)

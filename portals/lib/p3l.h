@@ -60,6 +60,7 @@ struct p3l_env {
 	bool single;				/* one thread: locks that only threads contend are left out */
 	bool (*alive)(uint32_t slot);		/* does that process still exist? */
 	void (*relax)(unsigned spins);		/* called while waiting: pause, later yield */
+	uint64_t alone[2];			/* our polled entries where no other mover is any more: p3l_pt_polled_set() */
 };
 
 /* One portal table entry; [lock] = changed under lock. */
@@ -464,6 +465,12 @@ static inline bool p3l_pt_polled(const struct p3l_ni *ni, uint32_t pt)
 	return p3_load(&ni->polled[pt >> 6]) >> (pt & 63) & 1;
 }
 
+/* May the owner do without locks there, as long as it has one thread? */
+static inline bool p3l_pt_alone(const struct p3l_env *env, uint32_t pt)
+{
+	return env->single && (env->alone[pt >> 6] >> (pt & 63) & 1);
+}
+
 /* ni.c */
 struct p3l_setup {
 	uint32_t nid, pid, uid, jid, slot, n_slots, lane_lines;
@@ -666,14 +673,21 @@ static inline int p3l_eq_of(const struct p3l_ni *ni, uint32_t packed)
 	return (int)i;
 }
 
+/*
+ * polled.c (owner). On: true when nobody but us is in the entry or will enter it, false: there are operations of others
+ * under way, so locks are needed until another call, with the same, has found none. Off: always true; what is in the lanes then
+ * is for whoever looks next, so the caller looks.
+ */
+bool p3l_pt_polled_set(struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, bool on);
+
 /* match.c: an operation at its target, run by any mover */
 enum p3l_verdict { P3L_DROPPED, P3L_MATCHED, P3L_WAIT, P3L_OTHER };
 struct p3l_short {
 	bool ack;
 	uint64_t off, mlength;
 };
-/* Match @h and charge the MD; @op says where the data go. WAIT (polled entries, @may_wait): no room now, in
- * the queue or in the MDs. */
+/* Match @h and charge the MD; @op says where the data go. WAIT (polled entries): @may_wait, and no room now in
+ * the queue or in the MDs; or we are not the owner, who alone matches there. A get is dropped there. */
 enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
 				  struct p3l_op *op, bool may_wait);
 /* Data are in place, or not (@fail). Posts END, unlinks. Returns whether an ack is to be sent. */

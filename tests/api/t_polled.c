@@ -272,13 +272,138 @@ static void t_back_to_bypass(void)
 	p_step();
 }
 
+/*
+ * The owner switches its portal while messages are on their way: each arrives once and whole, whichever way it takes,
+ * and nothing is left in progress. One that finds neither way is refused (PTL_NO_SPACE), or its SEND_END says so.
+ */
+static void t_switched_while_peers_send(void)
+{
+	enum { N = 6000, LEN = 4000, FLAT = 64 };
+	static unsigned char seen[N];
+	unsigned done = 0, got = 0, late = 0;
+	double until = t_now() + 50;
+	ptl_handle_md_t s;
+	ptl_handle_eq_t seq;
+
+	if (t_size() == 1)
+		SKIP("a process that sends to itself is in one place");
+	memset(seen, 0, sizeof(seen));
+	atomic_store(t_word(t_rank()), 0);
+	TGT {
+		OK(PtlEQAlloc(ni, 65536, PTL_EQ_HANDLER_NONE, &eq));
+		OK(p_post(1, p_md(dst, FLAT * LEN, PTL_MD_THRESH_INF,
+				  PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq), &me, &mdh));
+	}
+	INI {
+		OK(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &seq));
+		OK(PtlMDBind(ni, p_md(src, sizeof(src), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, seq), PTL_RETAIN,
+			     &s));
+	}
+	t_barrier();
+	INI {
+		while (done < N && t_bad_ < 5 && t_now() < until) {
+			size_t len = done % 5 == 4 ? 1 + done * 37 % LEN : done % 5 == 3 ? 200 : 8;
+			int rc;
+
+			if (done >= (unsigned)atomic_load(t_word(t_rank() ^ 1)) + FLAT) {
+				sched_yield();		/* its place is in use */
+				continue;
+			}
+			p_fill(src, len, done);
+			rc = PtlPutRegion(s, 0, len, PTL_NO_ACK_REQ, peer, PT, 0, 1, done % FLAT * LEN, done);
+			if (rc == PTL_NO_SPACE) {
+				sched_yield();
+				continue;
+			}
+			NEED_OK(rc);
+			NEED(p_get(seq, ev) == PTL_OK);
+			CHECK_INT(ev->type, PTL_EVENT_SEND_END);
+			if (ev->ni_fail_type == PTL_NI_OK)
+				done++;
+			else
+				late++;
+		}
+		CHECK_INT(done, N);
+		diag("%u of %d puts came too late for either way", late, N);
+		OK(PtlMDUnlink(s));
+		OK(PtlEQFree(seq));
+	}
+	TGT {
+		uint64_t r = 5;
+		int on = 0;
+
+		while (got < N && t_bad_ < 5 && t_now() < until) {
+			unsigned i;
+
+			if (t_random(&r) % 16 == 0)
+				OK(PtlPTPolled_np(ni, PT, on = !on));
+			if (PtlEQGet(eq, ev) != PTL_OK)
+				continue;
+			i = (unsigned)ev->hdr_data;
+			NEED(i < N);
+			CHECK_INT(seen[i], 0);
+			seen[i] = 1;
+			p_fill(src, ev->mlength, i);
+			CHECK_MEM(dst + i % FLAT * LEN, src, ev->mlength);
+			got++;
+			while (done < N && seen[done])
+				done++;
+			atomic_store(t_word(t_rank()), done);
+		}
+		CHECK_INT(got, N);
+		OK(PtlPTPolled_np(ni, PT, 0));
+	}
+	t_barrier();
+	TGT {
+		NONE(eq);
+		OK(PtlMEUnlink(me));			/* nothing is in progress there */
+		OK(PtlEQFree(eq));
+	}
+	p_step();
+}
+
+/* What was left for an owner that polls is taken without it once it has taken its promise back. */
+static void t_nobody_waits_for_an_owner_that_polls_no_longer(void)
+{
+	if (t_size() == 1)
+		SKIP("a process that sends to itself is in one place");
+	polled(1, sizeof(dst));
+	t_barrier();
+	INI {
+		p_fill(src, 8, 77);
+		OK(put(8, 1));
+	}
+	TGT { memset(dst, 0, 8); }
+	t_barrier();
+	TGT {
+		OK(PtlPTPolled_np(ni, PT, 0));		/* the last call, and it takes the message */
+		p_fill(src, 8, 77);
+		CHECK_MEM(dst, src, 8);
+	}
+	t_barrier();
+	INI {
+		OK(p_put_full(src, 8, PTL_ACK_REQ, PT, 1, 0, 2, ieq));
+		ACKED(ieq, ev, 1);
+	}
+	t_barrier();
+	TGT {
+		for (unsigned i = 1; i <= 2; i++) {
+			CHECK_INT(p_get(eq, ev), PTL_OK);
+			CHECK_INT(ev->hdr_data, i);
+		}
+	}
+	p_step();
+	polled(0, 0);
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_full_inbox_is_told_and_nothing_is_lost), T(t_owner_that_does_not_poll_is_not_matched_for),
 		T(t_ordinary_puts_keep_their_order_behind_a_polled_one),
 		T(t_put_too_long_for_an_inbox_is_illegal), T(t_polled_data_arrive_whole),
-		T(t_polled_portal_acks_and_drops), T(t_back_to_bypass), { 0 }
+		T(t_polled_portal_acks_and_drops), T(t_back_to_bypass), T(t_switched_while_peers_send),
+		T(t_nobody_waits_for_an_owner_that_polls_no_longer), { 0 }
 	};
 
 	return p_main(cases);

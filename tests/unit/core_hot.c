@@ -49,7 +49,7 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 		d->known[i] = (struct p3l_known){ .pt = P3L_MAX_PT };
 	}
 	if (polled)
-		d->ni->polled[0] |= 1u << 3;
+		p3l_pt_polled_set(&d->env, d->ni, 3, true);
 	for (unsigned i = 0; i < n_md; i++) {
 		ptl_md_t md = proto[i];
 		struct p3l_md_args a;

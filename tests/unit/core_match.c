@@ -266,6 +266,70 @@ static void t_a_mover_has_so_many_records_and_no_more(void)
 	}
 }
 
+/* Polled by its owner (slot 0): what others would do there is left to it, and it needs no lock once they are out. */
+static void t_a_polled_entry_is_its_owners(void)
+{
+	struct p3l_hdr put = c_hdr(P3L_PUT, 1, 0, 0, 4), get = c_hdr(P3L_GET, 1, 0, 0, 4);
+	struct p3l_env owner = c_env(0, true);
+	struct p3l_op *first, *mine;
+	struct p3l_ref md;
+
+	fresh();
+	md = post(0, C_ANY, 0, 0, c_md(0x1000, 100, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET), PTL_RETAIN);
+	CHECK_INT(begin(&put), P3L_MATCHED);		/* on its way when the owner promises */
+	first = op;
+	CHECK(!p3l_pt_polled_set(&owner, ni, 0, true));
+	CHECK(!p3l_pt_alone(&owner, 0));
+	CHECK_INT(begin(&put), P3L_WAIT);
+	CHECK_INT(op->state, P3L_OP_IDLE);
+	CHECK_INT(ni->pt[0].lock, 0);
+	CHECK_INT(begin(&get), P3L_DROPPED);
+	CHECK_INT(p3l_row(ni, 1)->stats.drop_count, 1);
+	mine = p3l_op_get(&owner, ni);			/* the owner goes on meanwhile, with locks */
+	CHECK_INT(p3l_target_begin(&owner, ni, &put, mine, true), P3L_MATCHED);
+	CHECK(!mine->lockless);
+	CHECK_INT(p3l_md(ni, md.idx)->pending, 2);
+	p3l_target_end(&env, ni, first, PTL_NI_OK);
+	CHECK(p3l_pt_polled_set(&owner, ni, 0, true));
+	CHECK(p3l_pt_alone(&owner, 0));
+	p3l_target_end(&owner, ni, mine, PTL_NI_OK);
+	CHECK_INT(p3l_md(ni, md.idx)->pending, 0);
+
+	mine = p3l_op_get(&owner, ni);
+	CHECK_INT(p3l_target_begin(&owner, ni, &get, mine, true), P3L_DROPPED);
+	CHECK_INT(p3l_target_begin(&owner, ni, &put, mine, true), P3L_MATCHED);
+	CHECK(mine->lockless);
+	p3l_target_end(&owner, ni, mine, PTL_NI_OK);
+	owner.single = false;				/* its threads still need them */
+	CHECK(!p3l_pt_alone(&owner, 0));
+	owner.single = true;
+
+	CHECK(p3l_pt_polled_set(&owner, ni, 0, false));
+	CHECK(!p3l_pt_alone(&owner, 0));
+	CHECK_INT(hit(&put), (int)md.idx);
+	CHECK_INT(hit(&get), (int)md.idx);
+	CHECK_INT(p3l_md_unlink(&owner, ni, md), PTL_OK);
+}
+
+/*
+ * A mover that looked at the promise before it was given has a lock until it has looked again, or has left a record:
+ * the entry's, or that of its lane. So the owner goes through both (these were held by a mover that is dead).
+ */
+static void t_who_is_to_be_alone_has_waited_for_each_lock(void)
+{
+	struct p3l_env owner = c_env(0, true);
+
+	fresh();
+	c_dead[1] = true;
+	ni->pt[3].lock = 2;
+	p3l_lane(ni, 1)->lock = 2;
+	CHECK(p3l_pt_polled_set(&owner, ni, 3, true));
+	CHECK_INT(ni->pt[3].lock, 0);
+	CHECK_INT(p3l_lane(ni, 1)->lock, 0);
+	CHECK_INT(p3l_row(ni, 0)->stats.takeovers, 2);
+	c_dead[1] = false;
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -273,7 +337,8 @@ int main(void)
 		T(t_offsets_and_truncation), T(t_local_offset_moves_on_and_max_size_retires),
 		T(t_the_last_operation_unlinks_whichever_it_is), T(t_ack_only_when_asked_and_well),
 		T(t_a_full_queue_holds_back_who_may_wait), T(t_nonsense_in_a_list_is_counted_not_followed),
-		T(t_a_mover_has_so_many_records_and_no_more), { 0 } };
+		T(t_a_mover_has_so_many_records_and_no_more), T(t_a_polled_entry_is_its_owners),
+		T(t_who_is_to_be_alone_has_waited_for_each_lock), { 0 } };
 
 	return t_run(cases);
 }

@@ -471,7 +471,7 @@ static bool in_one_step(const struct r_req *q)
 			return differ("verdict is %d for a vector", rc);
 		return true;
 	}
-	want = r_target_begin(R, q, polled, &op);
+	want = r_target_begin(R, q, true, polled, &op);
 	SAME(rc, want == R_MATCHED ? P3L_MATCHED : want == R_WAIT ? P3L_WAIT : P3L_DROPPED, "verdict");
 	if (want != R_MATCHED)
 		return true;
@@ -524,7 +524,7 @@ static bool s_begin(void)
 	p->op = p3l_op_get(&env[slot], L);
 	if (!p->op)
 		return differ("no record for an operation");
-	want = r_target_begin(R, &q, wait, &p->r);
+	want = r_target_begin(R, &q, !slot, wait, &p->r);
 	rc = p3l_target_begin(&env[slot], L, &h, p->op, wait);
 	SAY("%d: %s pt %u bits %llx len %llu roff %llu by %u: %d (MD %d)", step_no,
 	    (const char *[]){ "", "put", "get", "getput" }[q.type], q.pt, (long long)q.match_bits,
@@ -628,7 +628,9 @@ static bool s_end(void)
 
 static bool s_polled(void)
 {
-	L->polled[0] = pick(16);
+	R->polled = pick(16);
+	for (uint32_t pt = 0; pt < 4; pt++)
+		p3l_pt_polled_set(&env[0], L, pt, R->polled >> pt & 1);
 	return true;
 }
 

@@ -470,18 +470,24 @@ static void end(struct r_ni *r, struct r_op *op, uint32_t fail)
 	done(r, op->md, ev);
 }
 
+static bool admitted(const struct r_ni *r, const struct r_req *q)
+{
+	const struct r_ac *a = &r->ac[q->ac <= r->max_ac ? q->ac : 0];
+
+	return q->pt <= r->max_pt && q->ac <= r->max_ac && (a->uid == q->uid || a->uid == PTL_UID_ANY) &&
+	       (a->jid == q->jid || a->jid == PTL_JID_ANY) && (a->nid == q->nid || a->nid == PTL_NID_ANY) &&
+	       (a->pid == q->pid || a->pid == PTL_PID_ANY) && (a->pt == q->pt || a->pt == PTL_PT_INDEX_ANY);
+}
+
 /*
  * Nobody took @q, of a polled entry: is its owner about to post something that would? So if the list is empty, or an
  * entry for @q has no MD, one that is used up, or one too full.
  */
 static bool worth_waiting(const struct r_ni *r, const struct r_req *q)
 {
-	const struct r_ac *a = &r->ac[q->ac <= r->max_ac ? q->ac : 0];
 	unsigned op = q->type == R_PUT ? PTL_MD_OP_PUT : q->type == R_GET ? PTL_MD_OP_GET : PTL_MD_OP_PUT | PTL_MD_OP_GET;
 
-	if (q->pt > r->max_pt || q->ac > r->max_ac || (a->uid != q->uid && a->uid != PTL_UID_ANY) ||
-	    (a->jid != q->jid && a->jid != PTL_JID_ANY) || (a->nid != q->nid && a->nid != PTL_NID_ANY) ||
-	    (a->pid != q->pid && a->pid != PTL_PID_ANY) || (a->pt != q->pt && a->pt != PTL_PT_INDEX_ANY))
+	if (!admitted(r, q))
 		return false;
 	if (!r->len[q->pt])
 		return true;
@@ -502,7 +508,8 @@ static bool worth_waiting(const struct r_ni *r, const struct r_req *q)
 	return false;
 }
 
-int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct r_op *op)
+/* A polled entry takes puts only, and only by its owner's hand. */
+int r_target_begin(struct r_ni *r, const struct r_req *q, bool own, bool may_wait, struct r_op *op)
 {
 	static const int kind[] = { [R_PUT] = PTL_EVENT_PUT_END, [R_GET] = PTL_EVENT_GET_END,
 				    [R_GETPUT] = PTL_EVENT_GETPUT_END };
@@ -511,6 +518,12 @@ int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct 
 
 	memset(op, 0, sizeof(*op));
 	op->md = r_match(r, q, &op->mlength, &op->offset);
+	if (q->pt < 32 && (r->polled >> q->pt & 1) && admitted(r, q)) {
+		if (q->type == R_PUT && !own)
+			return R_WAIT;
+		if (q->type != R_PUT)
+			op->md = -1, may_wait = false;
+	}
 	if (op->md < 0 && may_wait && worth_waiting(r, q))
 		return R_WAIT;
 	if (op->md < 0) {

@@ -66,6 +66,7 @@ struct r_op {
 };
 
 struct r_ni {
+	uint32_t polled;			/* bit per entry */
 	uint32_t max_me, max_md, max_eq, max_pt, max_ac, max_list, max_iov;
 	struct r_me me[R_MAX];
 	struct r_md md[R_MAX];
@@ -112,7 +113,7 @@ int r_memd_post(struct r_ni *r, int base, ptl_process_id_t id, uint64_t bits, ui
 		int *md);
 
 int r_match(struct r_ni *r, const struct r_req *q, uint64_t *mlength, uint64_t *offset);	/* MD, or -1 */
-int r_target_begin(struct r_ni *r, const struct r_req *q, bool may_wait, struct r_op *op);
+int r_target_begin(struct r_ni *r, const struct r_req *q, bool own, bool may_wait, struct r_op *op);
 bool r_target_end(struct r_ni *r, struct r_op *op, uint32_t fail);				/* ack wanted? */
 int r_send_begin(struct r_ni *r, int md, bool whole, uint64_t off, uint64_t len, int self, int pt, uint64_t bits,
 		 uint64_t hdr, struct r_op *op);

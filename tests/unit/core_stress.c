@@ -120,7 +120,7 @@ static void *reader(void *arg)
 	struct p3l_slot ev;
 
 	(void)arg;
-	while (!p3_load_acq(&stop) || !p3l_eq_idle(ni, eq2.idx)) {
+	while (p3_load_acq(&stop) < 2 || !p3l_eq_idle(ni, eq2.idx)) {
 		if (p3l_eq_read(&owner, ni, eq2.idx, &ev, true) != 1)
 			owner.relax(64);
 		else if ((ev.kind_fail & 15) == PTL_EVENT_SEND_END)
@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	pthread_join(t[MAX_MOVERS], NULL);
+	p3_store_rel(&stop, 2);			/* the reader goes when the sender has sent its last */
 	pthread_join(t[MAX_MOVERS + 1], NULL);
 	for (uint32_t i = 0; i < movers; i++) {
 		if (threads) {

@@ -278,7 +278,9 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
  *      inbox makes PtlPut return PTL_NO_SPACE there; puts are at most PTL_INLINE_MAX_NP bytes (PTL_MD_ILLEGAL
  *      beyond). They also wait there while the entry's list is empty, or its MDs are used up.
  *      0: puts are completed by the initiator when the owner does not poll (application bypass; default)
- * Saves the initiator a fence and a remote look for each message. Set it before peers send (e.g. before a barrier).
+ * Saves the initiator a fence and a remote look for each message. May be changed at any time; best before peers send
+ * (e.g. before a barrier): a put that is under way meanwhile, and too long for the inbox or finding it full, fails
+ * (SEND_END with PTL_NI_FAIL), and the call waits for copies that peers are making there.
  * Return: PTL_OK, PTL_NI_INVALID, PTL_PT_INDEX_INVALID.
  */
 int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
