@@ -37,6 +37,7 @@ include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
 include $(top_srcdir)/tests/api/local.mk
 include $(top_srcdir)/tests/clients/local.mk
+include $(top_srcdir)/tests/conform/local.mk
 include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/unit/core.mk
 include $(top_srcdir)/tests/fault/local.mk

@@ -318,6 +318,7 @@ void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx
 		P3L_POINT("going");
 		ev.kind_fail = PTL_EVENT_UNLINK;
 		ev.link = md->spent_link;
+		ev.threshold = md->threshold;	/* of the one that used it up, not of the one that ended last */
 		p3l_eq_post(env, ni, (uint32_t)q, t, &ev);
 		P3L_POINT("unlink posted");
 	}

@@ -23,7 +23,7 @@
 #define PT_SYNC	9
 
 static ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
-static ptl_ni_limits_t lim;
+static ptl_ni_limits_t lim, *p_desired;	/* in force; wanted by the program, or NULL */
 static ptl_process_id_t self, peer;
 static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
 static int p_ini = 1, p_tgt = 1, p_poll;
@@ -278,7 +278,7 @@ __attribute__((unused)) static void p_init(void)
 	rc = PtlInit(&max);
 	if (rc)
 		bail("PtlInit: %s", PtlErrorStr((unsigned)rc));
-	rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &lim, &ni);
+	rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, p_desired, &lim, &ni);
 	if (rc)
 		bail("PtlNIInit: %s", PtlErrorStr((unsigned)rc));
 	if (PtlGetRank(ni, &rank, &size) || (int)rank != t_rank() || (int)size != t_size())

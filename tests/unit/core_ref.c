@@ -452,6 +452,7 @@ static void done(struct r_ni *r, int md, struct r_event ev)
 		ev.kind = PTL_EVENT_UNLINK;
 		ev.fail = PTL_NI_OK;
 		ev.link = m->spent_link;
+		ev.threshold = m->v.threshold;
 		post(r, m->eq, promise(r, m->eq), &ev);
 	}
 	md_remove(r, md);

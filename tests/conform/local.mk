@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Conformance scripts: every rule, on every path. A new path or NAL is one line of CONFORM_PATHS: name and options, among
+# them T_PATH, its name in scripts.
+CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
+	conform/direct:tests/conform/t_conform:ranks=2,env=T_PATH=direct \
+	conform/inbox:tests/conform/t_conform:ranks=2,env=T_PATH=inbox+T_POLL=1 \
+	conform/early:tests/conform/t_conform:ranks=2,env=T_PATH=early+T_POLL=1+T_EARLY=1 \
+	conform/far:tests/conform/t_conform:ranks=2,env=T_PATH=far+PTL_ADOPT=none \
+	conform/far-inbox:tests/conform/t_conform:ranks=2,env=T_PATH=far-inbox+PTL_ADOPT=none+T_POLL=1 \
+	conform/bounce:tests/conform/t_conform:ranks=2,env=T_PATH=bounce+PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
+	conform/quiet:tests/conform/t_conform:ranks=2,env=T_PATH=quiet+T_ASKED=1+PTL_ADOPT=none+PTL_CMA=no \
+	conform/limits:tests/conform/t_conform:env=T_PATH=limits+T_ASKED=1+T_LIMITS=1
+
+check_PROGRAMS += tests/conform/t_conform
+tests_conform_t_conform_SOURCES = tests/conform/t_conform.c tests/conform/lang.c tests/conform/lang.h \
+	tests/conform/conform.h tests/conform/calls.h tests/conform/calls_ref.c tests/conform/calls_xt.c
+tests_conform_t_conform_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_conform_t_conform_LDADD = $(T_LIBS)
+P3_TESTS += $(CONFORM_PATHS)
+EXTRA_DIST += tests/conform/README.md tests/conform/rules tests/conform/04-interface.ptl tests/conform/09-entries.ptl \
+	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl tests/conform/13-moving.ptl \
+	tests/conform/42-matching.ptl
