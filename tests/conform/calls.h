@@ -47,7 +47,8 @@ X(PtlEQFree, PtlEQFree, "n", "", 1, (H(0))) \
 X(PtlEQGet, PtlEQGet, "n", "e", 0, (H(0), OEV(0))) \
 X(PtlEQPeek, PtlEQPeek, "n", "e", 0, (H(0), OEV(0))) \
 X(PtlEQWait, PtlEQWait, "n", "e", 0, (H(0), OEV(0))) \
-X(PtlEQPoll, PtlEQPoll, "bnn", "ew", 0, ((ptl_handle_eq_t *)(void *)a[0].p, (int)N(1), T32(2), OEV(0), (int *)(void *)o[1])) \
+X(PtlEQPoll, PtlEQPoll, "bnn", "ew", 0, \
+	((ptl_handle_eq_t *)(void *)a[0].p, (int)N(1), T32(2), OEV(0), (int *)(void *)o[1])) \
 X(PtlACEntry, PtlACEntry, "nnpnnn", "", 1, (H(0), T32(1), P(2), T32(3), T32(4), T32(5))) \
 X(PtlACEntry5, PtlACEntry, "nnpnn", "", 1, (H(0), T32(1), P(2), T32(3), T32(4))) \
 X(PtlPut, PtlPut, "nnpnnnnn", "", 1, (H(0), ACK(1), P(2), T32(3), T32(4), N(5), N(6), N(7))) \

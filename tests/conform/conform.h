@@ -2,8 +2,8 @@
 /*
  * conform.h - values of the script language, and the table of calls
  *
- * calls_ref.c and calls_xt.c give the same table, compiled with the headers of the reference implementation and with those
- * of the XT (calls.h): a script says which of them its calls go through.
+ * calls_ref.c and calls_xt.c give the same table, compiled with the headers of the reference implementation and with
+ * those of the XT (calls.h): a script says which of them its calls go through.
  */
 #ifndef T_CONFORM_H
 #define T_CONFORM_H
@@ -42,7 +42,8 @@ union out {
 
 /*
  * @args: n number or handle, p process id, m descriptor (by value), d descriptor (by address; NULL), b memory.
- * @outs: w 32-bit word, u 64-bit word, p process id, e event, d descriptor (what the name held before goes in), l limits.
+ * @outs: w 32-bit word, u 64-bit word, p process id, e event, d descriptor (what the name held before goes in),
+ *        l limits.
  * @keeps: a failure leaves the results alone.
  */
 struct call {

@@ -191,8 +191,9 @@ static const struct field of_event[] = {
 	{ NULL, 0, 0, V_NONE }
 };
 static const struct field of_limits[] = {
-	F_NUM(lim, max_mes), F_NUM(lim, max_mds), F_NUM(lim, max_eqs), F_NUM(lim, max_ac_index), F_NUM(lim, max_pt_index),
-	F_NUM(lim, max_md_iovecs), F_NUM(lim, max_me_list), F_NUM(lim, max_getput_md), { NULL, 0, 0, V_NONE }
+	F_NUM(lim, max_mes), F_NUM(lim, max_mds), F_NUM(lim, max_eqs), F_NUM(lim, max_ac_index),
+	F_NUM(lim, max_pt_index), F_NUM(lim, max_md_iovecs), F_NUM(lim, max_me_list), F_NUM(lim, max_getput_md),
+	{ NULL, 0, 0, V_NONE }
 };
 static const struct field *const fields[] = {
 	[V_ID] = of_id, [V_MD] = of_md, [V_EVENT] = of_event, [V_LIMITS] = of_limits
@@ -372,7 +373,8 @@ static const struct {
 	const char *name;
 	int (*fn)(struct scan *s, struct val *v);
 } functions[] = {
-	{ "id", f_id }, { "pattern", f_pattern }, { "zero", f_zero }, { "iov", f_iov }, { "min", f_min }, { "max", f_max },
+	{ "id", f_id }, { "pattern", f_pattern }, { "zero", f_zero }, { "iov", f_iov }, { "min", f_min },
+	{ "max", f_max },
 };
 
 static int handles(struct scan *s, struct val *v)
@@ -446,8 +448,11 @@ static int named(struct scan *s, struct val *v, const char *name)
 
 	if (scan_is(s, "(")) {
 		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-			if (!strcmp(functions[i].name, name))
-				return functions[i].fn(s, v) ? -1 : scan_is(s, ")") ? 0 : scan_error(s, "no ) of %s", name);
+			if (!strcmp(functions[i].name, name)) {
+				if (functions[i].fn(s, v))
+					return -1;
+				return scan_is(s, ")") ? 0 : scan_error(s, "no ) of %s", name);
+			}
 		return scan_error(s, "no function '%s'", name);
 	}
 	var = var_find(s->vars, name);

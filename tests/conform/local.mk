@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# Conformance scripts: every rule, on every path. A new path or NAL is one line of CONFORM_PATHS: name and options, among
-# them T_PATH, its name in scripts.
+# Conformance scripts: every rule, on every path. A new path or NAL is one line of CONFORM_PATHS: name and options,
+# among them T_PATH, its name in scripts.
 CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/direct:tests/conform/t_conform:ranks=2,env=T_PATH=direct \
 	conform/inbox:tests/conform/t_conform:ranks=2,env=T_PATH=inbox+T_POLL=1 \
@@ -18,5 +18,5 @@ tests_conform_t_conform_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_conform_t_conform_LDADD = $(T_LIBS)
 P3_TESTS += $(CONFORM_PATHS)
 EXTRA_DIST += tests/conform/README.md tests/conform/rules tests/conform/04-interface.ptl tests/conform/09-entries.ptl \
-	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl tests/conform/13-moving.ptl \
-	tests/conform/42-matching.ptl
+	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl \
+	tests/conform/13-moving.ptl tests/conform/42-matching.ptl
