@@ -40,6 +40,7 @@ include $(top_srcdir)/tests/clients/local.mk
 include $(top_srcdir)/tests/conform/local.mk
 include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/unit/core.mk
+include $(top_srcdir)/tests/fuzz/local.mk
 include $(top_srcdir)/tests/fault/local.mk
 include $(top_srcdir)/tests/counts/local.mk
 include $(top_srcdir)/tests/bench/local.mk

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The core compiles as the kernel compiles it: freestanding, no vector registers, kernel code model; linked into one
-# object it needs memcpy, memmove, memset and memcmp and nothing else. The same with the kernel's own atomics
-# (kernel-nal/p3_atomic.h), over a shim, which also runs the self-test; and, where kernel headers are installed, against
-# these, as a module.
+# The core and the frame engine compile as the kernel compiles it: freestanding, no vector registers, kernel code
+# model; linked into one object it needs memcpy, memmove, memset and memcmp and nothing else. The same with the
+# kernel's own atomics (kernel-nal/p3_atomic.h), over a shim, which also runs the self-test; and, where kernel headers
+# are installed, against these, as a module.
 src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
 n=0 failed=0
 
@@ -43,9 +43,9 @@ core()
 	shift 2
 	rm -rf "$out" "$out.o"
 	mkdir "$out"
-	for f in "$src"/portals/lib/*.c "$extra"; do
+	for f in "$src"/portals/lib/*.c "$src"/nal/wire/*.c "$src"/nal/frame/*.c "$extra"; do
 		[ -n "$f" ] || continue
-		$cc $flags "$@" -I"$src/portals/include" -c "$f" -o "$out/$(basename "$f" .c).o" || return 1
+		$cc $flags "$@" -I"$src/portals/include" -I"$src/portals/lib" -I"$src/nal" -c "$f" -o "$out/$(basename "$f" .c).o" || return 1
 	done
 	ld -r -o "$out.o" "$out"/*.o || return 1
 	! nm -u "$out.o" | grep -vE ' U (memcpy|memmove|memset|memcmp)$'

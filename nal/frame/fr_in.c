@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * fr_in.c - frames from the link, matched and moved
+ *
+ * What comes is a peer's word: wire_decode() has seen to what a header says about itself; here it is compared with
+ * what this side knows: whose link it is, which number is next, which request an answer belongs to, how much of a
+ * message is still to come. Identity, MD and lengths of an answer are taken from our own notes, not from the frame.
+ * What does not fit ends the link (false): the other side is broken, or not who it says.
+ */
+#include "fr_int.h"
+
+enum verdict { TAKEN, BUSY, WRONG };
+
+static void count_drop(struct fr_engine *e)
+{
+	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_count, 1);
+}
+
+static void core_hdr(const struct fr_peer *p, const struct wire_hdr *h, enum p3l_type type, struct p3l_hdr *c)
+{
+	*c = (struct p3l_hdr){
+		.type = (uint8_t)type, .ack = type == P3L_PUT && h->md != WIRE_NO_MD, .src = (uint16_t)p->slot,
+		.nid = p->id.nid, .pid = p->id.pid, .uid = p->uid, .jid = p->jid, .pt = h->pt, .ac = h->ac, .md = h->md,
+		.md_gen = h->md_gen, .match_bits = h->match_bits, .roffset = h->roffset, .rlength = h->rlength,
+		.hdr_data = h->hdr_data,
+	};
+}
+
+/* A numbered request must bring the next number, and has a place for its answer if its sender keeps to the rules. */
+static bool number_ok(const struct fr_peer *p, const struct wire_hdr *h)
+{
+	return h->md == WIRE_NO_MD || (h->req == p->want && p->want - p->done < FR_REQS);
+}
+
+static struct fr_msg *answer(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *q, enum wire_type type,
+			     uint64_t off, uint64_t mlength)
+{
+	struct fr_msg *m = &p->ans[q->req % FR_REQS];
+
+	*m = (struct fr_msg){ .answer = true };
+	fr_head(e, p, type, &m->h);
+	m->h.req = q->req;
+	m->h.pt = q->pt;
+	m->h.match_bits = q->match_bits;
+	m->h.roffset = off;
+	m->h.rlength = q->rlength;
+	m->h.mlength = mlength;
+	m->h.loffset = type == WIRE_REPLY ? q->loffset : 0;
+	m->h.md = q->md;
+	m->h.md_gen = q->md_gen;
+	return m;
+}
+
+static bool is_polled(const struct fr_engine *e, uint32_t pt)
+{
+	return pt <= e->l->max_pt && p3l_pt_polled(e->l, pt);
+}
+
+/* Begin a request at its target: a record in *@op when MATCHED. */
+static enum p3l_verdict begin(struct fr_engine *e, const struct p3l_hdr *c, struct p3l_op **op)
+{
+	enum p3l_verdict v;
+
+	*op = e->ops < FR_OPS ? p3l_op_get(&e->env, e->l) : NULL;
+	if (!*op)
+		return P3L_WAIT;
+	v = p3l_target_begin(&e->env, e->l, c, *op, is_polled(e, c->pt));
+	if (v == P3L_MATCHED)
+		e->logged = true;
+	return v;
+}
+
+/* ---- a put ---- */
+
+static void put_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
+{
+	struct p3l_op *op = in->op;
+	bool ack = false;
+
+	in->on = false;
+	if (op) {
+		uint64_t off = op->moff, mlength = op->mlength;
+
+		in->op = NULL;
+		ack = p3l_target_end(&e->env, e->l, op, in->fail);
+		e->ops--;
+		e->logged = true;
+		if (ack && in->h.md != WIRE_NO_MD)
+			fr_queue(p, answer(e, p, &in->h, WIRE_ACK, off, mlength));
+	}
+	if (in->h.md != WIRE_NO_MD && !ack)
+		fr_finished(p, in->h.req);
+}
+
+static void reply_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
+{
+	struct fr_wait *w = &p->wait[in->req % FR_REQS];
+
+	in->on = false;
+	if (!in->keep || w->state != FR_W_COMING)
+		return;
+	p3l_reply_end(&e->env, e->l, &w->reply, in->fail);
+	w->state = FR_W_NONE;
+	e->logged = true;
+}
+
+/* @n more bytes of a message. */
+static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct fr_in *in = &p->ch[k].in;
+	uint64_t room = in->got < in->room ? in->room - in->got : 0, n = h->paylen < room ? h->paylen : room;
+
+	/* the copy does not write to the frame */
+	if (in->keep && n && !fr_copy(e, true, in->start, in->iov, in->iov_n, in->off + in->got, in->direct,
+				      (uint8_t *)(uintptr_t)data, n))
+		in->fail = PTL_NI_FAULT_NP;
+	if (h->flags & WIRE_F_FAULT)
+		in->fail = PTL_NI_FAULT_NP;
+	in->got += h->paylen;
+	if (in->got < in->len)
+		return;
+	if (k == FR_REQUEST)
+		put_done(e, p, in);
+	else
+		reply_done(e, p, in);
+}
+
+static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct fr_in *in = &p->ch[FR_REQUEST].in;
+	struct p3l_hdr c;
+	struct p3l_op *op;
+	enum p3l_verdict v;
+
+	if (in->on || !number_ok(p, h))
+		return WRONG;
+	core_hdr(p, h, P3L_PUT, &c);
+	v = begin(e, &c, &op);
+	if (v == P3L_WAIT)
+		return BUSY;
+	if (h->md != WIRE_NO_MD)
+		p->want++;
+	*in = (struct fr_in){ .on = true, .len = h->rlength, .h = *h };
+	if (v == P3L_MATCHED) {
+		in->keep = true;
+		in->op = op;
+		e->ops++;
+		in->room = op->mlength;
+		in->start = op->start;
+		in->iov = op->iov;
+		in->iov_n = op->iov_n;
+		in->off = op->moff;
+		in->direct = op->mdflags & P3L_MD_DIRECT;
+	}
+	take(e, p, FR_REQUEST, h, data);
+	return TAKEN;
+}
+
+static enum verdict data_frame(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
+	int k = wire_channel(h);
+	struct fr_in *in = &p->ch[k].in;
+
+	if (!in->on || h->roffset != in->got || h->paylen > in->len - in->got)
+		return WRONG;
+	take(e, p, k, h, data);
+	return TAKEN;
+}
+
+/* ---- a get ---- */
+
+static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
+{
+	struct fr_msg *m;
+	struct p3l_hdr c;
+	struct p3l_op *op;
+
+	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
+		return WRONG;
+	core_hdr(p, h, P3L_GET, &c);
+	if (is_polled(e, h->pt)) {		/* it takes puts only */
+		count_drop(e);
+		p->want++;
+		fr_finished(p, h->req);
+		return TAKEN;
+	}
+	switch (begin(e, &c, &op)) {
+	case P3L_MATCHED:
+		break;
+	case P3L_WAIT:
+		return BUSY;
+	default:
+		p->want++;
+		fr_finished(p, h->req);
+		return TAKEN;
+	}
+	p->want++;
+	m = answer(e, p, h, WIRE_REPLY, op->moff, op->mlength);
+	m->len = op->mlength;
+	m->start = op->start;
+	m->iov = op->iov;
+	m->iov_n = op->iov_n;
+	m->off = op->moff;
+	m->direct = op->mdflags & P3L_MD_DIRECT;
+	if (m->len <= FR_SMALL) {
+		m->fault = !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off, m->direct, m->small, m->len);
+		m->buf = m->small;
+		p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	} else {
+		m->op = op;
+		e->ops++;
+	}
+	fr_queue(p, m);
+	return TAKEN;
+}
+
+/* ---- a getput ---- */
+
+/* Exchange @n bytes at the record's place with @buf, under the locks of swap.c. */
+static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uint64_t n)
+{
+	bool good = true, direct = op->mdflags & P3L_MD_DIRECT;
+	struct p3l_swap locks;
+	struct p3l_walk w;
+	uint64_t at, len;
+
+	if (!n)
+		return true;
+	if (!p3l_walk_start(e->l, op->start, op->iov, op->iov_n, op->moff, n, &w))
+		return false;
+	p3l_swap_lock(&e->env, e->l, op->start + op->moff, n, op->iov != 0, &locks);
+	for (; n && good; buf += len, n -= len) {
+		if (!p3l_walk_next(&w, &at, &len)) {
+			good = false;
+		} else if (direct) {
+			p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
+		} else {
+			uint8_t new[P3L_MAX_GETPUT];
+
+			p3l_copy(new, buf, len);
+			/* is it there, for reading and writing? Then it may be exchanged by instructions */
+			good = e->copy(false, at, buf, len, false) && e->copy(true, at, buf, len, false);
+			p3l_copy(buf, new, len);
+			if (good)
+				p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
+		}
+	}
+	p3l_swap_unlock(e->l, &locks);
+	return good;
+}
+
+static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct fr_msg *m;
+	struct p3l_hdr c;
+	struct p3l_op *op;
+
+	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
+		return WRONG;
+	core_hdr(p, h, P3L_GETPUT, &c);
+	if (is_polled(e, h->pt)) {
+		count_drop(e);
+		p->want++;
+		fr_finished(p, h->req);
+		return TAKEN;
+	}
+	switch (begin(e, &c, &op)) {
+	case P3L_MATCHED:
+		break;
+	case P3L_WAIT:
+		return BUSY;
+	default:
+		p->want++;
+		fr_finished(p, h->req);
+		return TAKEN;
+	}
+	p->want++;
+	m = answer(e, p, h, WIRE_REPLY, op->moff, op->mlength);
+	m->len = op->mlength;
+	m->buf = m->small;
+	p3l_copy(m->small, data, m->len);
+	m->fault = !swap(e, op, m->small, m->len);
+	p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	fr_queue(p, m);
+	return TAKEN;
+}
+
+/* ---- answers ---- */
+
+/* What waits for an answer with this number, or NULL: nothing (any more). */
+static struct fr_wait *waiting(struct fr_peer *p, uint32_t req, uint8_t state)
+{
+	struct fr_wait *w = &p->wait[req % FR_REQS];
+
+	if (req - p->req_done >= p->req_next - p->req_done || w->state != state)
+		return NULL;
+	return w;
+}
+
+static enum verdict ack(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
+{
+	struct fr_wait *w = waiting(p, h->req, FR_W_ACK);
+
+	if (!w || h->rlength != w->rlength)
+		return WRONG;
+	w->state = FR_W_NONE;
+	p3l_ack(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, h->roffset, w->rlength, h->mlength);
+	e->logged = true;
+	return TAKEN;
+}
+
+static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct fr_wait *w = waiting(p, h->req, FR_W_REPLY);
+	struct fr_in *in = &p->ch[FR_ANSWER].in;
+
+	if (in->on || !w || h->rlength != w->rlength)
+		return WRONG;
+	*in = (struct fr_in){ .on = true, .len = h->mlength, .req = h->req, .direct = true };
+	w->reply.mlength = h->mlength;
+	if (p3l_reply_begin(&e->env, e->l, &w->reply)) {
+		w->state = FR_W_COMING;
+		in->keep = true;
+		in->room = w->reply.mlength;
+		in->start = w->reply.start;
+		in->iov = w->reply.iov;
+		in->iov_n = w->reply.iov_n;
+		in->off = w->reply.off;
+		e->logged = true;
+	} else {
+		w->state = FR_W_NONE;
+	}
+	take(e, p, FR_ANSWER, h, data);
+	return TAKEN;
+}
+
+/* ---- frames ---- */
+
+static void go_back(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
+{
+	int k = wire_channel(h);
+	struct fr_chan *c = &p->ch[k];
+
+	if (h->ack[k] != c->base || c->base == c->next)
+		return;					/* about a frame that has come since */
+	if (h->flags & WIRE_F_BUSY) {
+		c->hold = c->probe = true;
+		c->sent = c->base;
+		c->again_at = e->now + e->rto;
+		return;
+	}
+	e->stats.again += c->sent - c->base;
+	c->sent = c->base;
+}
+
+/* Send what can be sent, which tells the other side how far we are; else do so by itself, a little later. */
+static bool go_on(struct fr_engine *e, struct fr_peer *p)
+{
+	fr_pump(e, p);
+	if (p->done - p->told_done >= FR_REQS / 4)
+		p->tell = true;
+	if (!p->tell && !p->tell_at && (p->untold || p->told_done != p->done))
+		p->tell_at = e->now + e->delay;
+	return true;
+}
+
+bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
+{
+	const uint8_t *data = frame + WIRE_HDR;
+	struct wire_hdr h;
+	enum wire_err err = wire_decode(frame, n, &h);
+	enum verdict v = WRONG;
+	struct fr_chan *c;
+	int k;
+
+	if (p->gone)
+		return true;
+	if (err == WIRE_OK)
+		err = n != WIRE_HDR + h.paylen ? WIRE_E_LENGTH : wire_check_payload(&h, data);
+	if (err != WIRE_OK) {
+		e->stats.bad++;
+		p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
+		return e->link->lossy;
+	}
+	if (h.src_nid != p->id.nid || h.src_pid != p->id.pid || h.src_uid != p->uid || h.jid != p->jid ||
+	    h.dst_nid != e->l->nid || h.dst_pid != e->l->pid)
+		goto wrong;
+	e->stats.frames_in++;
+	fr_acked(e, p, &h);
+	if (h.type == WIRE_NOP) {
+		if (h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY))
+			go_back(e, p, &h);
+		if (h.flags & WIRE_F_ASK)
+			p->tell = true;
+		return go_on(e, p);
+	}
+	k = wire_channel(&h);
+	c = &p->ch[k];
+	if (h.seq != c->expect) {
+		if (wire_before(h.seq, c->expect)) {	/* our acknowledgement was lost: say it again */
+			e->stats.twice++;
+			p->tell = true;
+		} else {
+			e->stats.early++;
+			if (!c->told_again && !c->told_busy) {
+				c->told_again = true;
+				fr_nop(e, p, k, WIRE_F_AGAIN);
+			}
+		}
+		return go_on(e, p);
+	}
+	switch (h.type) {
+	case WIRE_PUT: v = put(e, p, &h, data); break;
+	case WIRE_GET: v = get(e, p, &h); break;
+	case WIRE_GETPUT: v = getput(e, p, &h, data); break;
+	case WIRE_ACK: v = ack(e, p, &h); break;
+	case WIRE_REPLY: v = reply(e, p, &h, data); break;
+	case WIRE_DATA: v = data_frame(e, p, &h, data); break;
+	}
+	if (v == WRONG)
+		goto wrong;
+	if (v == BUSY) {
+		e->stats.busy++;
+		c->told_busy = true;
+		fr_nop(e, p, k, WIRE_F_BUSY);
+		return go_on(e, p);
+	}
+	c->expect++;
+	p->untold++;
+	c->told_again = c->told_busy = false;
+	if ((h.flags & WIRE_F_ASK) || p->untold >= FR_WINDOW / 4 || e->hasty)
+		p->tell = true;
+	return go_on(e, p);
+wrong:
+	e->stats.bad++;
+	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
+	return false;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* frame.c - the engine's start and end, its pools, and the calls; see frame.h. fr_out.c sends, fr_in.c takes. */
+#include "fr_int.h"
+
+void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, const struct fr_link *link, void *ctx,
+	     int64_t rto_ns, int64_t delay_ns)
+{
+	e->l = l;
+	e->env = *env;
+	e->link = link;
+	e->ctx = ctx;
+	e->rto = rto_ns;
+	e->delay = delay_ns;
+	for (uint32_t i = 0; i < FR_MSGS; i++) {
+		e->msgs[i].next = e->free_msgs;
+		e->free_msgs = &e->msgs[i];
+	}
+	for (uint32_t i = 0; i < FR_BUFS; i++) {
+		/* the first bytes of a free one: the next */
+		p3l_copy(e->bufs[i], &e->free_bufs, sizeof(e->free_bufs));
+		e->free_bufs = e->bufs[i];
+	}
+}
+
+void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32_t uid, uint32_t jid, uint32_t slot)
+{
+	p->id = id;
+	p->uid = uid;
+	p->jid = jid;
+	p->slot = slot;
+	for (int k = 0; k < 2; k++)
+		p->ch[k].q_end = &p->ch[k].q;
+	p->open = true;
+	p->next_peer = e->peers;
+	e->peers = p;
+}
+
+/* ---- pools ---- */
+
+struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
+{
+	struct fr_msg *m = e->free_msgs;
+
+	if (!m || p->msgs >= FR_PEER_MSGS)
+		return NULL;
+	e->free_msgs = m->next;
+	p->msgs++;
+	m->next = NULL;
+	m->len = m->made = 0;
+	m->frames = 0;
+	m->begun = m->answer = m->sending = m->replying = m->get_md = m->fault = false;
+	m->buf = NULL;
+	m->op = NULL;
+	return m;
+}
+
+static uint8_t *buf_get(struct fr_engine *e, struct fr_msg *m, uint64_t len)
+{
+	uint8_t *b = e->free_bufs;
+
+	if (len <= FR_SMALL)
+		return m->small;
+	if (b)
+		p3l_copy(&e->free_bufs, b, sizeof(b));
+	return b;
+}
+
+void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+{
+	if (m->buf && m->buf != m->small) {
+		p3l_copy(m->buf, &e->free_bufs, sizeof(e->free_bufs));
+		e->free_bufs = m->buf;
+	}
+	m->buf = NULL;
+	if (m->answer) {
+		m->answer = false;
+		return;
+	}
+	p->msgs--;
+	m->next = e->free_msgs;
+	e->free_msgs = m;
+}
+
+bool fr_room(const struct fr_engine *e, const struct fr_peer *p)
+{
+	return p->gone || (e->free_msgs && e->free_bufs && p->msgs < FR_PEER_MSGS);
+}
+
+void fr_queue(struct fr_peer *p, struct fr_msg *m)
+{
+	struct fr_chan *c = &p->ch[m->answer ? FR_ANSWER : FR_REQUEST];
+
+	m->next = NULL;
+	*c->q_end = m;
+	c->q_end = &m->next;
+}
+
+/* ---- bytes ---- */
+
+/* @len bytes between @buf and a region of ours: false: some were not there. */
+bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, bool direct,
+	     uint8_t *buf, uint64_t len)
+{
+	struct p3l_walk w;
+	uint64_t at, n;
+
+	if (!len)
+		return true;
+	if (!p3l_walk_start(e->l, start, iov, iov_n, off, len, &w))
+		return false;
+	for (; len; buf += n, len -= n)
+		if (!p3l_walk_next(&w, &at, &n) || !e->copy(to, at, buf, n, direct))
+			return false;
+	return true;
+}
+
+/* The fields that every frame has. */
+void fr_head(const struct fr_engine *e, const struct fr_peer *p, enum wire_type type, struct wire_hdr *h)
+{
+	*h = (struct wire_hdr){
+		.type = (uint8_t)type, .jid = e->l->jid, .src_nid = e->l->nid, .src_pid = e->l->pid,
+		.src_uid = e->l->uid,
+		.dst_nid = p->id.nid, .dst_pid = p->id.pid, .md = WIRE_NO_MD,
+	};
+}
+
+/* ---- calls ---- */
+
+static void request(struct fr_engine *e, struct fr_peer *p, enum wire_type type, const struct p3l_hdr *h,
+		    struct fr_msg *m)
+{
+	fr_head(e, p, type, &m->h);
+	m->h.jid = h->jid;
+	m->h.src_uid = h->uid;
+	m->h.pt = h->pt;
+	m->h.ac = h->ac;
+	m->h.match_bits = h->match_bits;
+	m->h.hdr_data = h->hdr_data;
+	m->h.roffset = h->roffset;
+	m->h.rlength = h->rlength;
+}
+
+static int nowhere(struct fr_engine *e, struct p3l_send *s)
+{
+	int rc = p3l_send_begin(&e->env, e->l, s);
+
+	if (rc == PTL_OK)
+		p3l_send_end(&e->env, e->l, s, PTL_NI_FAIL);
+	return rc;
+}
+
+static uint64_t length_of(const struct p3l_ni *l, const struct p3l_send *s)
+{
+	if (s->len != P3L_WHOLE)
+		return s->len;
+	return s->md.idx < l->max_md ? p3l_md(l, s->md.idx)->length : 0;
+}
+
+/* Read what is sent into the message's own buffer. */
+static void take_bytes(struct fr_engine *e, struct fr_msg *m, const struct p3l_send *s)
+{
+	struct p3l_walk w;
+	uint64_t at, n;
+	uint8_t *b = m->buf;
+
+	/* the caller's own call and memory: a bad address is its fault, where it happens */
+	if (s->len && p3l_walk_start(e->l, s->start, s->iov, s->iov_n, s->loff, s->len, &w))
+		for (; p3l_walk_next(&w, &at, &n); b += n)
+			p3l_copy(b, (const void *)(uintptr_t)at, n);
+}
+
+int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s)
+{
+	struct fr_msg *m;
+	uint64_t len = length_of(e->l, s);
+	int rc;
+
+	if (p->gone)
+		return nowhere(e, s);
+	m = fr_msg_get(e, p);
+	if (!m)
+		return FR_FULL;
+	if (len <= FR_COPY) {
+		m->buf = buf_get(e, m, len);
+		if (!m->buf) {
+			fr_msg_put(e, p, m);
+			return FR_FULL;
+		}
+	}
+	s->len = len;			/* what there is room for, whatever another thread makes of the MD */
+	rc = p3l_send_begin(&e->env, e->l, s);
+	if (rc != PTL_OK) {
+		fr_msg_put(e, p, m);
+		return rc;
+	}
+	h->rlength = s->len;
+	request(e, p, WIRE_PUT, h, m);
+	m->len = s->len;
+	if (h->ack) {
+		m->h.md = h->md;
+		m->h.md_gen = h->md_gen;
+	}
+	if (m->buf) {
+		take_bytes(e, m, s);
+		p3l_send_end(&e->env, e->l, s, PTL_NI_OK);
+	} else {
+		m->send = *s;
+		m->sending = true;
+		m->start = s->start;
+		m->iov = s->iov;
+		m->iov_n = s->iov_n;
+		m->off = s->loff;
+		m->direct = true;	/* its own initiator named it */
+	}
+	fr_queue(p, m);
+	fr_pump(e, p);
+	return PTL_OK;
+}
+
+int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_reply *r)
+{
+	struct fr_msg *m = NULL;
+	struct p3l_md *md;
+	uint32_t pt;
+	bool xt;
+	int rc = p3l_md_lock(&e->env, e->l, r->md, &pt);
+
+	if (rc != PTL_OK)
+		return rc;
+	md = p3l_md(e->l, r->md.idx);
+	if (r->mlength == P3L_WHOLE)
+		r->mlength = md->length;
+	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
+		rc = PTL_MD_INVALID;
+	else if (r->off > md->length || r->mlength > md->length - r->off)
+		rc = PTL_MD_ILLEGAL;
+	xt = md->flags & P3L_MD_XT;
+	p3l_unlock(e->l, pt);
+	if (rc != PTL_OK)
+		return rc;
+	if (!p->gone) {
+		m = fr_msg_get(e, p);
+		if (!m)
+			return FR_FULL;
+	}
+	if (xt)
+		p3l_get_sent(&e->env, e->l, r->md, r->off, r->mlength, h, p->gone ? PTL_NI_FAIL : PTL_NI_OK);
+	if (!m)
+		return PTL_OK;			/* nobody there: no reply ever comes */
+	h->rlength = r->rlength = r->mlength;
+	r->target_slot = p->slot;
+	request(e, p, WIRE_GET, h, m);
+	m->h.md = h->md;
+	m->h.md_gen = h->md_gen;
+	m->h.loffset = r->off;
+	m->reply = *r;
+	m->get_md = true;
+	fr_queue(p, m);
+	fr_pump(e, p);
+	return PTL_OK;
+}
+
+int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
+{
+	struct fr_msg *m;
+	int rc;
+
+	if (p->gone)
+		return nowhere(e, s);
+	m = fr_msg_get(e, p);
+	if (!m)
+		return FR_FULL;
+	rc = p3l_send_begin(&e->env, e->l, s);
+	if (rc == PTL_OK && s->len > WIRE_SWAP_MAX) {	/* the caller has asked; not for the NAL to trust */
+		p3l_send_end(&e->env, e->l, s, PTL_NI_FAIL);
+		rc = PTL_MD_ILLEGAL;
+	}
+	if (rc != PTL_OK) {
+		fr_msg_put(e, p, m);
+		return rc;
+	}
+	h->rlength = r->rlength = r->mlength = s->len;
+	r->target_slot = p->slot;
+	request(e, p, WIRE_GETPUT, h, m);
+	m->len = s->len;
+	m->buf = m->small;
+	m->h.md = h->md;
+	m->h.md_gen = h->md_gen;
+	m->h.loffset = r->off;
+	m->reply = *r;
+	m->get_md = true;
+	take_bytes(e, m, s);
+	p3l_send_end(&e->env, e->l, s, PTL_NI_OK);
+	fr_queue(p, m);
+	fr_pump(e, p);
+	return PTL_OK;
+}
+
+/* ---- the end of a peer ---- */
+
+/* Request @req of @p is answered and its answer taken, or dropped. */
+void fr_finished(struct fr_peer *p, uint32_t req)
+{
+	p->done_bits |= (uint64_t)1 << (req - p->done);
+	while (p->done_bits & 1) {
+		p->done_bits >>= 1;
+		p->done++;
+	}
+}
+
+void fr_gone(struct fr_engine *e, struct fr_peer *p)
+{
+	if (p->gone)
+		return;
+	p->gone = true;
+	for (struct fr_chan *c = p->ch; c < p->ch + 2; c++) {
+		struct fr_msg *m;
+
+		for (; c->base != c->next; c->base++) {
+			m = c->out[c->base % FR_WINDOW].msg;
+			if (--m->frames == 0 && m->made == m->len)	/* else the queue still has it */
+				fr_end_msg(e, p, m, PTL_NI_DIED_NP);
+		}
+		while ((m = c->q) != NULL) {
+			c->q = m->next;
+			fr_end_msg(e, p, m, PTL_NI_DIED_NP);
+		}
+		c->q_end = &c->q;
+		c->again_at = 0;
+		c->nop = 0;
+	}
+	for (uint32_t i = 0; i < FR_REQS; i++) {
+		struct fr_wait *w = &p->wait[i];
+
+		if (w->state == FR_W_COMING) {
+			p3l_reply_end(&e->env, e->l, &w->reply, PTL_NI_DIED_NP);
+		} else if (w->state == FR_W_REPLY) {
+			w->reply.mlength = 0;
+			if (p3l_reply_begin(&e->env, e->l, &w->reply))
+				p3l_reply_end(&e->env, e->l, &w->reply, PTL_NI_DIED_NP);
+		}
+		w->state = FR_W_NONE;
+	}
+	if (p->ch[FR_REQUEST].in.on && p->ch[FR_REQUEST].in.op) {
+		p3l_target_end(&e->env, e->l, p->ch[FR_REQUEST].in.op, PTL_NI_DIED_NP);
+		e->ops--;
+	}
+	p->ch[0].in.on = p->ch[1].in.on = false;
+	p->tell_at = p->ask_at = 0;
+	p->tell = false;
+	e->logged = true;
+}
+
+bool fr_idle(const struct fr_peer *p)
+{
+	if (p->gone || !p->open)
+		return true;
+	for (const struct fr_chan *c = p->ch; c < p->ch + 2; c++)
+		if (c->base != c->next || c->q || c->in.on)
+			return false;
+	return p->req_done == p->req_next && p->done == p->want && !p->untold && p->told_done == p->done;
+}

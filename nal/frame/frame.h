@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * frame.h - operations as frames: what every NAL with a network behind it has in common
+ *
+ * An engine belongs to one NI. Calls become messages in the queue of a peer, messages become frames, frames go to the
+ * link; frames that come from the link are matched by the core on the NI's own state (the engine is one more mover
+ * there) and become answers. The link may lose, double, delay and reorder frames; it must not make up any: checksums
+ * find what it breaks.
+ *
+ *	calls --fr_put/get/getput--> queue --credit, window--> out[] --send()--> link
+ *	                                                        |  ^
+ *	                                           acknowledged |  | fr_timer(): again
+ *	                                                        v  |
+ *	core <--p3l_target_*, p3l_reply_*, p3l_ack-- fr_input() <------------- link
+ *
+ * Numbers. A peer has two channels, one for requests and one for answers. The frames of a channel are numbered; the
+ * receiver takes exactly the next one (go-back-N), so order is kept and nothing is taken twice. At most FR_WINDOW
+ * frames of a channel are unacknowledged. Requests that may be answered are numbered, too: at most FR_REQS of them
+ * are unfinished, so that the target always has a place for the answer. A request may find its target busy and is
+ * sent again later; an answer is always taken. So records held by answers become free whatever requests wait, in both
+ * directions: this is why the channels are two. Acknowledgements and the count of finished requests ride on every
+ * frame.
+ *
+ * Memory. All of it is in struct fr_engine and one struct fr_peer for each peer; nothing is allocated later. Puts of
+ * up to FR_COPY bytes are copied into a buffer and have ended when the call returns; longer ones, and replies above
+ * FR_SMALL bytes, are read from the MD frame by frame, and stay there until acknowledged.
+ *
+ * Full. A call that finds no room gets FR_FULL, with nothing charged; fr_room() says when to try again. A request
+ * that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent again
+ * later.
+ *
+ * The end of a peer, fr_gone(): what was under way ends with PTL_NI_DIED_NP: SEND_END of puts not acknowledged,
+ * REPLY_END of gets and getputs not answered, PUT_END and GET_END of what this side had matched. An ACK that has not
+ * come never comes.
+ *
+ * Locking is the caller's: one thread at a time in all functions here that get the same engine. None blocks; the
+ * core's locks are taken inside. Freestanding, no clock: the caller says what time it is.
+ */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include "p3l.h"
+#include "wire/wire.h"
+
+#define FR_WINDOW	64U		/* frames of one channel that are not acknowledged; a power of two */
+#define FR_REQS		64U		/* requests to one peer that are not finished; a power of two, one bit each */
+#define FR_SMALL	256U		/* bytes that a message holds by itself */
+#define FR_COPY		PTL_INLINE_MAX_NP_	/* longest put that is copied: nal.h promises its END */
+#define FR_OPS		6U		/* of P3L_OPS: some are left to puts of the owner to itself */
+#define FR_MSGS		256U		/* messages of calls, to all peers together; */
+#define FR_PEER_MSGS	64U		/* of which one peer can have so many */
+#define FR_BUFS		64U		/* buffers of FR_COPY bytes */
+#define FR_FULL		(-1)
+
+struct fr_msg {
+	struct fr_msg *next;		/* in its peer's queue, or free */
+	struct wire_hdr h;		/* of the first frame */
+	uint64_t len;			/* payload in all */
+	uint64_t made;			/* in frames so far */
+	uint32_t frames;		/* not acknowledged */
+	bool begun;			/* the first frame has been made */
+	bool answer;			/* one of peer->ans[] */
+	bool sending, replying;		/* send, reply are valid */
+	bool get_md;			/* a reply is awaited */
+	bool fault;			/* its bytes could not be read */
+	uint8_t *buf;			/* the bytes, in small[] or a buffer of the pool; NULL: in the MD */
+	uint64_t start, iov, off;	/* geometry in the MD */
+	uint32_t iov_n;
+	bool direct;
+	struct p3l_send send;
+	struct p3l_reply reply;
+	struct p3l_op *op;		/* the target's record of a get that is being answered */
+	uint8_t small[FR_SMALL];
+};
+
+/* A frame that is out. */
+struct fr_out {
+	struct fr_msg *msg;
+	uint64_t off;
+	uint32_t len;
+	bool first;
+};
+
+/* A request of ours that may be answered. */
+struct fr_wait {
+	uint8_t state;			/* enum fr_wait_state */
+	uint32_t pt;
+	uint64_t match_bits, rlength;
+	struct p3l_ref md;		/* put: for the ack */
+	struct p3l_reply reply;		/* get */
+};
+enum fr_wait_state { FR_W_NONE, FR_W_ACK, FR_W_REPLY, FR_W_COMING /* the reply has begun */ };
+
+/* A message that is coming in: one at a time on each channel, since the peer sends them one after the other. */
+struct fr_in {
+	bool on;
+	bool keep;			/* there is a place for it: else it is dropped as it comes */
+	uint8_t fail;
+	uint64_t len, got, room;	/* bytes in all, so far, that have a place */
+	uint64_t start, iov, off;
+	uint32_t iov_n;
+	bool direct;
+	uint32_t req;
+	struct p3l_op *op;		/* put */
+	struct wire_hdr h;		/* put: for the ack */
+};
+
+/* One of the two ways to a peer, and back. */
+struct fr_chan {
+	struct fr_msg *q, **q_end;	/* not all in frames yet */
+	uint32_t base, next, sent;	/* oldest unacknowledged frame, next to be made, next to be sent */
+	bool probe;			/* one frame at a time until something is acknowledged */
+	bool hold;			/* nothing until again_at: the other side is busy */
+	uint32_t tries;
+	int64_t again_at;		/* when the oldest frame is sent again; 0: none out */
+	uint32_t expect;		/* in: number of the next frame */
+	bool told_again, told_busy;
+	uint16_t nop;			/* flags of a NOP that is due */
+	struct fr_out out[FR_WINDOW];
+	struct fr_in in;
+};
+
+enum { FR_REQUEST, FR_ANSWER };
+
+struct fr_peer {
+	ptl_process_id_t id;		/* as its link has proved it */
+	uint32_t uid, jid;
+	uint32_t slot;			/* what the NI calls it: initiator of events */
+	void *link;			/* the link's own */
+	bool open, gone;
+	bool blocked;			/* the link had no room */
+	bool turn;			/* which channel's frame is next where both have one */
+	struct fr_chan ch[2];
+	uint32_t msgs;			/* requests in the queue or not acknowledged */
+	uint32_t req_next, req_done;	/* our requests: next number, all below are finished */
+	struct fr_wait wait[FR_REQS];
+	uint32_t untold;		/* frames taken and not acknowledged */
+	uint32_t told_done;		/* as `done` was when something was last sent */
+	bool tell;			/* now; or */
+	int64_t tell_at;
+	int64_t ask_at;			/* lossy: requests are unfinished, and perhaps we were told that they are not */
+	uint32_t asks;
+	uint32_t done, want;		/* its requests: all below are finished; next number */
+	uint64_t done_bits;		/* finished ones above */
+	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
+	struct fr_peer *next_peer;	/* all that have been opened */
+};
+
+struct fr_link {
+	/* Take a frame: 0; or nonzero: no room now, fr_writable() will be called. The bytes are the engine's again
+	 * when it returns. Calls nothing of the engine. */
+	int (*send)(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len);
+	/* frames are sent again when no acknowledgement comes, and payloads get a checksum */
+	bool lossy;
+};
+
+struct fr_stats {
+	uint64_t frames_out, frames_in, again, timeouts, early, twice, bad, busy, nops;
+};
+
+struct fr_engine {
+	struct p3l_ni *l;
+	struct p3l_env env;
+	const struct fr_link *link;
+	void *ctx;			/* the link's */
+	/* Bytes between @buf and memory of this process, to it when @to: false: not there. @direct: it is known
+	 * to be. */
+	bool (*copy)(bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
+	void (*wake)(void *arg);	/* an event may have been logged */
+	void *wake_arg;
+	int64_t now, rto, delay;	/* time; ns until a frame is sent again, until an ack goes by itself */
+	uint32_t ops;			/* records in use here */
+	bool logged;			/* something for the owner to see */
+	bool hasty;			/* acknowledge all at once: we are about to leave */
+	struct fr_peer *peers;
+	struct fr_msg *free_msgs;
+	uint8_t *free_bufs;
+	struct fr_stats stats;
+	uint8_t hdr[WIRE_HDR], scratch[WIRE_PAYLOAD];
+	struct fr_msg msgs[FR_MSGS];
+	uint8_t bufs[FR_BUFS][FR_COPY];
+};
+
+/* @e: zeroed. rto_ns, delay_ns: time until a frame is sent again (doubled up to 64 times), and until an ack
+ * goes alone. */
+void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, const struct fr_link *link, void *ctx,
+	     int64_t rto_ns, int64_t delay_ns);
+/* @p: zeroed. From now on it can be used. */
+void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32_t uid, uint32_t jid, uint32_t slot);
+/* The peer is no more. Later calls to it behave as those to a process that does not exist. */
+void fr_gone(struct fr_engine *e, struct fr_peer *p);
+
+/* As in struct nal_ops, and FR_FULL. */
+int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s);
+int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_reply *r);
+int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r);
+
+/* Bytes of one frame from @p's link: @n of them. False: they were none (a stream cannot be read on). */
+bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
+/* The link of @p takes frames (again). */
+void fr_writable(struct fr_engine *e, struct fr_peer *p);
+/* After a batch of input: acknowledgements that somebody waits for, and the owner's wake-up. */
+void fr_flush(struct fr_engine *e);
+/* What time has to do. Returns when to call again, 0: not before something else has happened. Set e->now first. */
+int64_t fr_timer(struct fr_engine *e);
+/* Nothing of ours is on its way to @p, and nothing that it has asked for. */
+bool fr_idle(const struct fr_peer *p);
+/* Is there room for a call to @p? */
+bool fr_room(const struct fr_engine *e, const struct fr_peer *p);
+
+#endif

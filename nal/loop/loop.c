@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* loop.c - the network of loop.h */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+
+static uint64_t rnd(struct loop_net *n, uint64_t below)
+{
+	uint64_t z = n->state += 0x9e3779b97f4a7c15u;	/* splitmix64 */
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (z ^ z >> 31) % below;
+}
+
+static bool happens(struct loop_net *n, uint32_t thousandths)
+{
+	return thousandths && rnd(n, 1000) < thousandths;
+}
+
+void loop_init(struct loop_net *n, const struct loop_inject *inject)
+{
+	memset(n, 0, sizeof(*n));
+	n->inject = *inject;
+	n->state = inject->seed;
+	n->now = 1;
+	if (!n->inject.room)
+		n->inject.room = 256;
+}
+
+void loop_attach(struct loop_net *n, struct fr_engine *e)
+{
+	if (n->engines < LOOP_ENGINES)
+		n->engine[n->engines++] = e;
+	e->now = n->now;
+}
+
+void loop_join(struct loop_net *n, struct loop_end end[2], struct fr_engine *a, struct fr_peer *pa, struct fr_engine *b,
+	       struct fr_peer *pb)
+{
+	end[0] = (struct loop_end){ .net = n, .from = a, .to = b, .here = pa, .there = pb };
+	end[1] = (struct loop_end){ .net = n, .from = b, .to = a, .here = pb, .there = pa };
+	pa->link = &end[0];
+	if (pb != pa)
+		pb->link = &end[1];
+}
+
+static void insert(struct loop_net *n, struct loop_packet *k)
+{
+	struct loop_packet **at = &n->packets;
+
+	while (*at && (*at)->due <= k->due)
+		at = &(*at)->next;
+	k->next = *at;
+	*at = k;
+	k->end->flying++;
+}
+
+static bool launch(struct loop_end *end, const uint8_t *hdr, const void *payload, uint32_t len, int64_t due)
+{
+	struct loop_packet *k = malloc(sizeof(*k) + WIRE_HDR + len);
+
+	if (!k)
+		return false;			/* as good as lost */
+	k->end = end;
+	k->due = due;
+	k->len = WIRE_HDR + len;
+	memcpy(k->bytes, hdr, WIRE_HDR);
+	if (len)
+		memcpy(k->bytes + WIRE_HDR, payload, len);
+	if (happens(end->net, end->net->inject.flip)) {
+		uint64_t bit = rnd(end->net, 8 * (uint64_t)k->len);
+
+		k->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		end->net->flipped++;
+	}
+	insert(end->net, k);
+	return true;
+}
+
+static int loop_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len)
+{
+	struct loop_net *n = ctx;
+	struct loop_end *end = p->link;
+	int64_t due = n->now + n->inject.delay_ns + 1;
+
+	if (end->cut)
+		return 0;
+	if (end->flying >= n->inject.room) {
+		end->waiting = true;
+		return 1;
+	}
+	n->sent++;
+	if (happens(n, n->inject.loss)) {
+		n->lost++;
+		return 0;
+	}
+	if (happens(n, n->inject.reorder)) {
+		due += (int64_t)rnd(n, 20 * (uint64_t)n->inject.delay_ns + 20000);
+		n->overtaken++;
+	}
+	launch(end, hdr, payload, len, due);
+	if (happens(n, n->inject.dup)) {
+		launch(end, hdr, payload, len, due + (int64_t)rnd(n, 10000));
+		n->doubled++;
+	}
+	return 0;
+}
+
+const struct fr_link loop_link = { .send = loop_send, .lossy = true };
+
+static void drop_packets(struct loop_net *n, const struct loop_end *end)
+{
+	struct loop_packet **at = &n->packets, *k;
+
+	while ((k = *at) != NULL) {
+		if (end && k->end != end) {
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		k->end->flying--;
+		free(k);
+	}
+}
+
+void loop_cut(struct loop_end end[2])
+{
+	for (int i = 0; i < 2; i++) {
+		struct loop_end *e = &end[i];
+
+		if (e->cut)
+			continue;
+		e->cut = true;
+		drop_packets(e->net, e);
+		e->from->now = e->net->now;
+		fr_gone(e->from, e->here);
+		fr_flush(e->from);
+	}
+}
+
+static void arrive(struct loop_net *n, struct loop_packet *k)
+{
+	struct loop_end *end = k->end;
+
+	end->to->now = n->now;
+	fr_input(end->to, end->there, k->bytes, k->len);
+	free(k);
+	fr_flush(end->to);
+	if (end->waiting && end->flying < n->inject.room) {
+		end->waiting = false;
+		end->from->now = n->now;
+		fr_writable(end->from, end->here);
+	}
+}
+
+bool loop_step(struct loop_net *n)
+{
+	struct loop_packet *k;
+	int64_t next = 0;
+
+	for (unsigned i = 0; i < n->engines; i++) {
+		int64_t t;
+
+		n->engine[i]->now = n->now;
+		t = fr_timer(n->engine[i]);
+		if (t && (!next || t < next))
+			next = t;
+	}
+	k = n->packets;				/* the timers may have sent */
+	if (k && (!next || k->due < next))
+		next = k->due;
+	if (!next)
+		return false;
+	if (next > n->now)
+		n->now = next;
+	if (k && k->due <= n->now) {
+		n->packets = k->next;
+		k->end->flying--;
+		arrive(n, k);
+	}
+	return true;
+}
+
+void loop_fini(struct loop_net *n)
+{
+	drop_packets(n, NULL);
+}
+
+int loop_parse(const char *text, struct loop_inject *inject, const char **bad)
+{
+	const struct { const char *name; size_t at; bool wide; uint64_t max; } key[] = {
+		{ "loss=", offsetof(struct loop_inject, loss), false, 900 },
+		{ "dup=", offsetof(struct loop_inject, dup), false, 900 },
+		{ "reorder=", offsetof(struct loop_inject, reorder), false, 900 },
+		{ "flip=", offsetof(struct loop_inject, flip), false, 900 },
+		{ "room=", offsetof(struct loop_inject, room), false, 100000 },
+		{ "delay=", offsetof(struct loop_inject, delay_ns), true, 1000000000 },
+		{ "seed=", offsetof(struct loop_inject, seed), true, ~0ull },
+	};
+	struct loop_inject out = *inject;
+
+	while (*text) {
+		unsigned long long v;
+		char *end;
+		size_t i;
+
+		*bad = text;
+		for (i = 0; i < sizeof(key) / sizeof(*key); i++)
+			if (!strncmp(text, key[i].name, strlen(key[i].name)))
+				break;
+		if (i == sizeof(key) / sizeof(*key))
+			return -1;
+		text += strlen(key[i].name);
+		if (!isdigit((unsigned char)*text))
+			return -1;
+		v = strtoull(text, &end, 10);
+		if (v > key[i].max || (*end && *end != ',') || (*end && !end[1]))
+			return -1;
+		if (key[i].wide)
+			*(uint64_t *)(void *)((char *)&out + key[i].at) = v;
+		else
+			*(uint32_t *)(void *)((char *)&out + key[i].at) = (uint32_t)v;
+		text = *end ? end + 1 : end;
+	}
+	*inject = out;
+	return 0;
+}

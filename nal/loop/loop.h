@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * loop.h - a network inside one process, that does everything to frames which networks do
+ *
+ * Engines are attached to it and joined in pairs; a frame goes from one to the other after `delay`, unless it is
+ * lost, comes twice, is overtaken, or has a bit flipped. Time is its own: it stands still until loop_step() moves it
+ * to the next thing that happens, so that a run depends on nothing but its seed. One thread at a time.
+ */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include "frame/frame.h"
+
+/* What happens to frames, in thousandths of them. */
+struct loop_inject {
+	uint32_t loss, dup, reorder, flip;
+	int64_t delay_ns;
+	uint32_t room;			/* frames on their way from one to one, before there is no more room */
+	uint64_t seed;
+};
+
+struct loop_net;
+
+/* One direction: from an engine's peer to the engine at the other end. */
+struct loop_end {
+	struct loop_net *net;
+	struct fr_engine *from, *to;
+	struct fr_peer *here, *there;	/* what the sender calls the receiver, and the other way round */
+	uint32_t flying;
+	bool waiting, cut;
+};
+
+struct loop_packet {
+	struct loop_packet *next;
+	int64_t due;
+	struct loop_end *end;
+	uint32_t len;
+	uint8_t bytes[];
+};
+
+#define LOOP_ENGINES 16
+
+struct loop_net {
+	struct loop_inject inject;
+	int64_t now;
+	uint64_t state;			/* of the random numbers */
+	struct loop_packet *packets;	/* by due */
+	struct fr_engine *engine[LOOP_ENGINES];
+	unsigned engines;
+	uint64_t sent, lost, doubled, overtaken, flipped;
+};
+
+extern const struct fr_link loop_link;		/* ctx: the net */
+
+void loop_init(struct loop_net *n, const struct loop_inject *inject);
+void loop_attach(struct loop_net *n, struct fr_engine *e);
+/* Frames for @pa of engine @a come to @b as from @pb, and the other way round. a and b may be one, with one peer. */
+void loop_join(struct loop_net *n, struct loop_end end[2], struct fr_engine *a, struct fr_peer *pa, struct fr_engine *b,
+	       struct fr_peer *pb);
+/* The connection breaks: frames under way are gone, both ends are told. */
+void loop_cut(struct loop_end end[2]);
+/* The next thing happens: a frame arrives or time has come for something. False: nothing is left to happen. */
+bool loop_step(struct loop_net *n);
+void loop_fini(struct loop_net *n);
+
+/* "loss=20,dup=10,reorder=50,flip=5,delay=1000,room=64,seed=7": 0, or -1 with the rest that is not understood
+ * in @bad. */
+int loop_parse(const char *text, struct loop_inject *inject, const char **bad);
+
+#endif

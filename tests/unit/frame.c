@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * frame.c - the frame engine and the core over the loopback network, each operation and rule by itself
+ *
+ * A fake clock, no threads. tests/unit/frame_random.c has the long runs under injection.
+ */
+#include "../common/tap.h"
+#include "frame_env.h"
+
+#define BIG 200000
+static uint8_t a[BIG], b[BIG];
+static const struct loop_inject quiet = { .delay_ns = 1000, .seed = 1 };
+
+static void fill(void)
+{
+	uint64_t s = 5;
+
+	for (int i = 0; i < BIG; i++)
+		a[i] = (uint8_t)c_random(&s);
+	memset(b, 0xee, sizeof(b));
+}
+
+/* The next events of node @i are of these kinds and went well. */
+static void events_(unsigned i, struct p3l_slot *ev, const uint8_t *want, unsigned n, int line)
+{
+	for (unsigned k = 0; k < n; k++) {
+		bool there = f_event(i, &ev[k]);
+
+		if (!there || ev[k].kind_fail != want[k]) {
+			atomic_fetch_add(&t_bad_, 1);
+			diag("line %d: node %u, event %u: %s %u fail %u, want %u", line, i, k, there ? "kind" : "none",
+			     there ? ev[k].kind_fail & 15u : 0, there ? ev[k].kind_fail >> 4 : 0u, want[k]);
+			return;
+		}
+	}
+}
+#define EVENTS(i, ev, ...) \
+	events_(i, ev, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), __LINE__)
+#define NO_EVENT(i) CHECK(!f_event(i, &(struct p3l_slot){ 0 }))
+
+static const uint64_t sizes[] = { 0, 1, 8, 255, 256, 257, 8191, 8192, 8193, 32767, 32768, 32769, 65536, 100000 };
+#define N_SIZES (sizeof(sizes) / sizeof(*sizes))
+
+static void t_put_of_every_size(void)
+{
+	for (unsigned k = 0; k < N_SIZES; k++) {
+		uint64_t n = sizes[k];
+		struct p3l_slot ev[4];
+		struct p3l_ref md;
+
+		fill();
+		f_start(2, &quiet);
+		md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		f_post(1, 42, b, BIG, 1, PTL_MD_OP_PUT);
+		CHECK_INT(f_put_at(0, 1, md, 17, n, true, F_PT, 42, 0x1122334455667788, 0), PTL_OK);
+		if (n <= FR_COPY)
+			EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);	/* at once */
+		CHECK(f_run());
+		EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+		CHECK_INT(ev[1].mlength, n);
+		CHECK_INT(ev[1].rlength, n);
+		CHECK(ev[1].hdr_data == 0x1122334455667788 && ev[1].match_bits == 42);
+		CHECK_INT(ev[1].initiator, 1);
+		CHECK(!memcmp(a + 17, b, n) && b[n] == 0xee);
+		if (n > FR_COPY) {
+			/* the order of SEND_END and ACK is open */
+			EVENTS(0, ev, PTL_EVENT_SEND_START);
+			CHECK(f_event(0, &ev[1]) && f_event(0, &ev[2]));
+			if (ev[1].kind_fail == PTL_EVENT_SEND_END)
+				ev[1] = ev[2];
+		} else {
+			EVENTS(0, ev + 1, PTL_EVENT_ACK);
+		}
+		CHECK_INT(ev[1].kind_fail, PTL_EVENT_ACK);
+		CHECK_INT(ev[1].mlength, n);
+		CHECK_INT(ev[1].rlength, n);
+		CHECK_INT(ev[1].match_bits, 42);
+		CHECK_INT(ev[1].pt, F_PT);
+		NO_EVENT(0);
+		NO_EVENT(1);
+		CHECK(f_clean(0) && f_clean(1));
+		CHECK(node[1].woken);
+		f_end();
+	}
+}
+
+static void t_get_of_every_size(void)
+{
+	for (unsigned k = 0; k < N_SIZES; k++) {
+		uint64_t n = sizes[k];
+		struct p3l_slot ev[4];
+		struct p3l_ref md;
+
+		fill();
+		f_start(2, &quiet);
+		md = f_bind(0, b, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		f_post(1, 42, a, BIG, 1, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+		CHECK_INT(f_get(0, 1, md, 11, n, 42, 23), PTL_OK);
+		NO_EVENT(0);
+		CHECK(f_run());
+		EVENTS(1, ev, PTL_EVENT_GET_START, PTL_EVENT_GET_END, PTL_EVENT_UNLINK);
+		CHECK_INT(ev[1].mlength, n);
+		CHECK_INT(ev[1].offset, 23);
+		EVENTS(0, ev, PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END);
+		CHECK_INT(ev[1].mlength, n);
+		CHECK_INT(ev[1].rlength, n);
+		CHECK_INT(ev[1].match_bits, 42);
+		CHECK_INT(ev[1].offset, 11);
+		CHECK_INT(ev[1].initiator, 2);
+		CHECK(!memcmp(a + 23, b + 11, n) && b[11 + n] == 0xee && b[10] == 0xee);
+		CHECK(f_clean(0) && f_clean(1));
+		f_end();
+	}
+}
+
+static void t_swap_is_answered_with_the_old_bytes(void)
+{
+	uint64_t word = 7, want = 9, old = 0;
+	struct p3l_slot ev[4];
+	struct p3l_ref get, put;
+
+	f_start(2, &quiet);
+	get = f_bind(0, &old, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	put = f_bind(0, &want, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 1, &word, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+	CHECK_INT(f_getput(0, 1, get, put, 8, 1, 0), PTL_OK);
+	CHECK(f_run());
+	CHECK_INT(word, 9);
+	CHECK_INT(old, 7);
+	EVENTS(0, ev, PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END);
+	EVENTS(1, ev, PTL_EVENT_GETPUT_START, PTL_EVENT_GETPUT_END);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_to_itself(void)
+{
+	struct p3l_slot ev[8];
+	struct p3l_ref md;
+
+	fill();
+	f_start(1, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		true);
+	f_post(0, 42, b, BIG, 1, PTL_MD_OP_PUT);
+	CHECK_INT(f_put(0, 0, md, BIG, true, 42, 0), PTL_OK);
+	CHECK(f_run());
+	EVENTS(0, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK, PTL_EVENT_ACK);
+	CHECK(!memcmp(a, b, BIG));
+	CHECK(f_clean(0));
+	f_end();
+}
+
+static void t_what_is_too_long_is_cut_and_the_rest_swallowed(void)
+{
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		true);
+	f_post(1, 1, b, 40000, 1, PTL_MD_OP_PUT | PTL_MD_TRUNCATE);
+	f_post(1, 2, b + 50000, 10, 1, PTL_MD_OP_PUT);
+	CHECK_INT(f_put(0, 1, md, 100000, true, 1, 0), PTL_OK);
+	CHECK_INT(f_put(0, 1, md, 10, true, 2, 0), PTL_OK);
+	CHECK(f_run());
+	EVENTS(0, ev, PTL_EVENT_ACK, PTL_EVENT_ACK);
+	CHECK_INT(ev[0].rlength, 100000);
+	CHECK_INT(ev[0].mlength, 40000);
+	CHECK_INT(ev[1].mlength, 10);
+	CHECK(!memcmp(a, b, 40000) && b[40000] == 0xee && !memcmp(a, b + 50000, 10));
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_a_dropped_request_gives_its_number_back(void)
+{
+	struct p3l_ref put, get;
+
+	fill();
+	f_start(2, &quiet);
+	put = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	get = f_bind(0, b, 100, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	for (unsigned i = 0; i < 3 * FR_REQS; i++) {	/* more than may be unanswered */
+		CHECK_INT(f_get(0, 1, get, 0, 100, 99, 0), PTL_OK);
+		CHECK_INT(f_put(0, 1, put, i % 2 ? 20000 : 20, true, 99, 0), PTL_OK);
+		CHECK_INT(f_getput(0, 1, get, put, 8, 99, 0), PTL_OK);
+		CHECK(f_run());
+	}
+	CHECK_INT(p3l_row(node[1].l, 0)->stats.drop_count, 9 * FR_REQS);
+	NO_EVENT(0);
+	NO_EVENT(1);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+/* 64 unanswered requests are the limit: the others wait in the queue, all are answered. */
+static void t_more_requests_than_numbers(void)
+{
+	unsigned n = 0, sent = 0;
+	struct p3l_ref get;
+
+	fill();
+	f_start_size(2, &quiet, 4096);
+	get = f_bind(0, b, 100, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(1, 1, a, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
+	       PTL_MD_EVENT_END_DISABLE);
+	while (sent < 500) {
+		int rc = f_get(0, 1, get, 0, 100, 1, 0);
+
+		CHECK(node[0].peer[1]->req_next - node[0].peer[1]->req_done <= FR_REQS);
+		if (rc == FR_FULL) {
+			if (!CHECK(loop_step(&net)))
+				break;
+			continue;
+		}
+		CHECK_INT(rc, PTL_OK);
+		sent++;
+	}
+	CHECK(f_run());
+	while (f_event(0, &(struct p3l_slot){ 0 }))
+		n++;
+	CHECK_INT(n, 500);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_full_means_nothing_has_happened(void)
+{
+	unsigned n = 0, ends_ = 0, got = 0;
+	struct p3l_slot ev;
+	struct p3l_ref md;
+
+	fill();
+	f_start_size(2, &(struct loop_inject){ .delay_ns = 1000, .room = 1, .seed = 1 }, 1024);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE);
+	for (int full = 0; full < 20; n += !full) {
+		int rc = f_put(0, 1, md, 100, false, 1, 0);
+
+		full += rc == FR_FULL;
+		if (rc == FR_FULL)
+			continue;
+		CHECK_INT(rc, PTL_OK);
+		CHECK_INT(f_event(0, &ev), 1);
+		ends_++;
+	}
+	CHECK(!fr_room(node[0].e, node[0].peer[1]));
+	NO_EVENT(0);				/* of those that found no room */
+	CHECK_INT(ends_, FR_PEER_MSGS);
+	CHECK(f_run());
+	while (f_event(1, &ev))
+		got++;
+	CHECK_INT(got, ends_);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+/* A polled portal without a place: the message waits at its sender, and what is behind it stays behind it. */
+static void t_busy_targets_get_it_later_and_in_order(void)
+{
+	uint64_t out[4] = { 1, 2, 3, 4 }, in[4] = { 0 };
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	f_start(2, &quiet);
+	md = f_bind(0, out, sizeof(out), PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	node[1].l->polled[0] |= 1u << 5;
+	f_post_at(1, F_PT, 1, &in[3], 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, true);
+	CHECK_INT(f_put_at(0, 1, md, 0, 8, false, 5, 1, 0, 0), PTL_OK);
+	CHECK_INT(f_put_at(0, 1, md, 8, 8, false, F_PT, 1, 0, 0), PTL_OK);
+	for (int i = 0; i < 200; i++)
+		loop_step(&net);
+	NO_EVENT(1);
+	CHECK(node[1].e->stats.busy > 1);
+	f_post_at(1, 5, 1, &in[0], 8, 1, PTL_MD_OP_PUT, true);
+	CHECK(f_run());
+	EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK, PTL_EVENT_PUT_START);
+	CHECK_INT(ev[0].pt, 5);
+	CHECK_INT(in[0], 1);
+	CHECK_INT(in[3], 2);
+	CHECK(f_clean(0));
+	f_end();
+}
+
+static void t_gets_of_a_polled_portal_are_dropped(void)
+{
+	uint64_t in = 0, out = 1;
+	struct p3l_ref md, put;
+
+	f_start(2, &quiet);
+	md = f_bind(0, &in, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	put = f_bind(0, &in, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	node[1].l->polled[0] |= 1u << F_PT;
+	f_post(1, 1, &out, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET);
+	CHECK_INT(f_get(0, 1, md, 0, 8, 1, 0), PTL_OK);
+	CHECK_INT(f_getput(0, 1, md, put, 8, 1, 0), PTL_OK);
+	CHECK(f_run());
+	NO_EVENT(0);
+	NO_EVENT(1);
+	CHECK_INT(p3l_row(node[1].l, 0)->stats.drop_count, 2);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_no_more_records_than_are_ours(void)
+{
+	struct p3l_slot ev[2];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT);
+	node[1].e->ops = FR_OPS;			/* others are in progress */
+	CHECK_INT(f_put(0, 1, md, 10, false, 1, 0), PTL_OK);
+	for (int i = 0; i < 100; i++)
+		loop_step(&net);
+	NO_EVENT(1);
+	node[1].e->ops = 0;
+	CHECK(f_run());
+	EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+	f_end();
+}
+
+static void t_memory_that_is_not_there(void)
+{
+	struct p3l_slot ev[8];
+	struct p3l_ref md, get;
+
+	fill();
+	f_start(2, &quiet);
+	f_hole_from = (uintptr_t)b;
+	f_hole_to = (uintptr_t)b + BIG;
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		true);
+	get = f_bind(0, a + 1000, 1000, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE);
+	for (int n = 100; n <= 1000; n += 900) {	/* within the answer, and from the MD */
+		CHECK_INT(f_put(0, 1, md, (uint64_t)n, true, 1, 0), PTL_OK);
+		CHECK_INT(f_get(0, 1, get, 0, (uint64_t)n, 1, 0), PTL_OK);
+		CHECK_INT(f_getput(0, 1, get, md, 8, 1, 0), PTL_OK);
+		CHECK(f_run());
+		EVENTS(1, ev, PTL_EVENT_PUT_END | PTL_NI_FAULT_NP << 4);
+		CHECK(f_event(1, &ev[0]) && f_event(1, &ev[1]));
+		CHECK(ev[0].kind_fail >> 4 == PTL_NI_FAULT_NP && ev[1].kind_fail >> 4 == PTL_NI_FAULT_NP);
+		for (int i = 0; i < 2; i++)
+			EVENTS(0, ev, PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END | PTL_NI_FAULT_NP << 4);
+		NO_EVENT(0);				/* no ack for what did not arrive */
+		NO_EVENT(1);
+	}
+	CHECK(b[0] == 0xee);
+	CHECK(f_clean(0) && f_clean(1));
+	f_hole_from = f_hole_to = 0;
+	f_end();
+}
+
+/* ---- the end of a connection ---- */
+
+static void t_what_was_under_way_ends_with_a_failure(void)
+{
+	struct p3l_slot ev[8];
+	struct p3l_ref md, get, fresh;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	get = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT);
+	CHECK_INT(f_put(0, 1, md, 150000, true, 1, 0), PTL_OK);
+	CHECK_INT(f_get(0, 1, get, 0, 100, 1, 0), PTL_OK);
+	for (int i = 0; i < 50 && !p3l_row(node[1].l, 0)->op[0].state; i++)
+		loop_step(&net);
+	CHECK(node[1].e->ops == 1);			/* the put has begun */
+	loop_cut(ends[0][1]);
+	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_DIED_NP << 4, PTL_EVENT_REPLY_START,
+	       PTL_EVENT_REPLY_END | PTL_NI_DIED_NP << 4);
+	CHECK_INT(ev[3].mlength, 0);
+	EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END | PTL_NI_DIED_NP << 4);
+	CHECK(f_clean(0) && f_clean(1));
+	CHECK(f_run());
+	/* later calls: as to a process that does not exist */
+	fresh = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	CHECK_INT(f_put(0, 1, fresh, 10, true, 1, 0), PTL_OK);
+	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_FAIL << 4);
+	CHECK_INT(f_get(0, 1, get, 0, 100, 1, 0), PTL_OK);
+	CHECK_INT(f_getput(0, 1, get, fresh, 8, 1, 0), PTL_OK);
+	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_FAIL << 4);
+	NO_EVENT(0);
+	CHECK(f_clean(0));
+	f_end();
+}
+
+static void t_a_reply_that_is_cut_off(void)
+{
+	struct p3l_slot ev[8];
+	struct p3l_ref get;
+
+	fill();
+	f_start(2, &quiet);
+	get = f_bind(0, b, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	f_post(1, 1, a, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_GET);
+	CHECK_INT(f_get(0, 1, get, 0, 150000, 1, 0), PTL_OK);
+	for (int i = 0; i < 50 && !node[0].peer[1]->ch[FR_ANSWER].in.on; i++)
+		loop_step(&net);
+	CHECK(node[0].peer[1]->ch[FR_ANSWER].in.on);
+	loop_cut(ends[0][1]);
+	EVENTS(0, ev, PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END | PTL_NI_DIED_NP << 4);
+	EVENTS(1, ev, PTL_EVENT_GET_START, PTL_EVENT_GET_END | PTL_NI_DIED_NP << 4);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_others_go_on_when_one_is_cut(void)
+{
+	struct p3l_slot ev[8];
+	struct p3l_ref md;
+
+	fill();
+	f_start(3, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(2, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(f_put(0, 1, md, 150000, false, 1, 0), PTL_OK);
+	CHECK_INT(f_put(0, 2, md, 150000, false, 1, 0), PTL_OK);
+	loop_cut(ends[0][1]);
+	CHECK(f_run());
+	EVENTS(0, ev, PTL_EVENT_SEND_END | PTL_NI_DIED_NP << 4, PTL_EVENT_SEND_END);
+	EVENTS(2, ev, PTL_EVENT_PUT_END);
+	CHECK(!memcmp(a, b, 150000));
+	CHECK(f_clean(0) && f_clean(1) && f_clean(2));
+	f_end();
+}
+
+/* ---- who may say what ---- */
+
+static void t_frames_of_others_are_not_believed(void)
+{
+	struct wire_hdr h = { .type = WIRE_PUT, .jid = C_JID, .src_nid = 10, .src_pid = 100, .src_uid = C_UID,
+			      .dst_nid = 11, .dst_pid = 101, .pt = F_PT, .match_bits = 1, .md = WIRE_NO_MD };
+	struct wire_hdr bad[6];
+	uint8_t f[WIRE_HDR];
+
+	f_start(2, &quiet);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT);
+	for (int i = 0; i < 6; i++)
+		bad[i] = h;
+	bad[0].src_nid++, bad[1].src_pid++, bad[2].src_uid++, bad[3].jid++, bad[4].dst_nid++, bad[5].dst_pid++;
+	for (int i = 0; i < 6; i++) {
+		wire_encode(&bad[i], f);
+		CHECK(!fr_input(node[1].e, node[1].peer[0], f, sizeof(f)));
+	}
+	NO_EVENT(1);
+	CHECK_INT(p3l_row(node[1].l, 0)->stats.corrupt, 6);
+	wire_encode(&h, f);
+	CHECK(fr_input(node[1].e, node[1].peer[0], f, sizeof(f)));
+	CHECK(f_event(1, &(struct p3l_slot){ 0 }));
+	f_end();
+}
+
+/* Frames that are well formed and lie about what they belong to. */
+static void t_answers_to_nothing_end_the_link(void)
+{
+	struct wire_hdr h = { .jid = C_JID, .src_nid = 10, .src_pid = 100, .src_uid = C_UID, .dst_nid = 11,
+			      .dst_pid = 101, .pt = F_PT, .md = 0 };
+	uint8_t f[WIRE_HDR + 8];
+
+	for (int i = 0; i < 6; i++) {
+		struct wire_hdr x = h;
+
+		memset(f, 0, sizeof(f));
+		f_start(2, &quiet);
+		switch (i) {
+		case 0: x.type = WIRE_ACK; break;
+		case 1: x.type = WIRE_REPLY; break;
+		case 2: x.type = WIRE_DATA; x.paylen = 8; x.roffset = 8; break;
+		case 3: x.type = WIRE_DATA; x.paylen = 8; x.roffset = 8; x.flags = WIRE_F_ANSWER; break;
+		case 4: x.type = WIRE_GET; x.req = 1; break;	/* 0 is next */
+		case 5: x.type = WIRE_PUT; x.req = 7; break;
+		}
+		wire_encode(&x, f);
+		CHECK(!fr_input(node[1].e, node[1].peer[0], f, WIRE_HDR + x.paylen));
+		NO_EVENT(1);
+		CHECK(f_clean(1));
+		f_end();
+	}
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = {
+		T(t_put_of_every_size), T(t_get_of_every_size), T(t_swap_is_answered_with_the_old_bytes),
+		T(t_to_itself),
+		T(t_what_is_too_long_is_cut_and_the_rest_swallowed), T(t_a_dropped_request_gives_its_number_back),
+		T(t_more_requests_than_numbers), T(t_full_means_nothing_has_happened),
+		T(t_busy_targets_get_it_later_and_in_order), T(t_gets_of_a_polled_portal_are_dropped),
+		T(t_no_more_records_than_are_ours), T(t_memory_that_is_not_there),
+		T(t_what_was_under_way_ends_with_a_failure), T(t_a_reply_that_is_cut_off),
+		T(t_others_go_on_when_one_is_cut),
+		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link), { 0 }
+	};
+
+	return t_run(cases);
+}
