@@ -50,6 +50,7 @@
 #define SEGMENT		(32UL << 20)	/* mimalloc's unit */
 #define SEGMENT_HEAD	(1UL << 20)	/* where the block of a huge segment begins, at most */
 #define HUGE		(32UL << 20)	/* blocks from here on go back to the kernel when freed, as glibc's do */
+#define WRITTEN		(4UL << 20)	/* blocks from here on are worth huge pages at once */
 #define LARGE		(1UL << 20)	/* blocks from here on are whole pages, worth a system call */
 #define HUGE_PAGE	(2UL << 20)
 #define MADV_COLLAPSE_	25		/* Linux 6.1 */
@@ -98,11 +99,17 @@ static void *refuse(void)
  * memory, and random access up to 7 %; in 2-MiB pages both cost less than in private memory, and a peer's first touch
  * a hundredth. Shared memory gets such pages only by MADV_COLLAPSE, at once and resident, so it is done for large
  * blocks that malloc() hands out (they are made to be written; calloc's stay untouched), and for no more than a part
- * of the machine's memory. Where it turns out slow (fragmented memory) it stops for good.
+ * of the machine's memory. Where it keeps being slow (fragmented memory) it stops for good.
+ *
+ * huge_map says which pages of the arena have been made; whoever gives one back to the kernel clears its bit.
  */
+#define SLOW		4e-9		/* seconds a byte; memory that a virtual machine never had comes in 2 */
+#define SLOW_TIMES	3		/* in a row */
 static uintptr_t arena_lo;
-static _Atomic size_t huge_budget;
+static _Atomic uint64_t huge_map[ARENA_LARGE / HUGE_PAGE / 64];
+static _Atomic size_t huge_budget;	/* bytes; 0 also: stopped */
 static size_t huge_total;
+static _Atomic unsigned slow;
 
 static double seconds(void)		/* of our own work: others on the processor do not count */
 {
@@ -131,32 +138,82 @@ static void budget_give(size_t len)
 	while (b && !atomic_compare_exchange_weak(&huge_budget, &b, to));	/* 0: it was stopped */
 }
 
+static _Atomic uint64_t *huge_word(uintptr_t a, uint64_t *bit)
+{
+	size_t page = (a - arena_lo) / HUGE_PAGE;
+
+	*bit = (uint64_t)1 << page % 64;
+	return &huge_map[page / 64 % (sizeof(huge_map) / 8)];
+}
+
+static int huge_is(uintptr_t a)
+{
+	uint64_t bit;
+	_Atomic uint64_t *w = huge_word(a, &bit);
+
+	return (atomic_load_explicit(w, memory_order_relaxed) & bit) != 0;
+}
+
+/* Collapse [lo, hi), at most a segment. False: this was the last time. */
+static int huge_run(uintptr_t lo, uintptr_t hi)
+{
+	double t = seconds();
+	uint64_t bit;
+
+	if (!budget_take(hi - lo))
+		return 0;
+	for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
+		(void)*(volatile char *)a;	/* a pure hole cannot be collapsed: EINVAL */
+	if (syscall(SYS_madvise, lo, hi - lo, MADV_COLLAPSE_)) {
+		huge_budget = 0;
+		return 0;
+	}
+	for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
+		atomic_fetch_or(huge_word(a, &bit), bit);
+	if (seconds() - t <= SLOW * (double)(hi - lo)) {
+		slow = 0;
+	} else if (++slow >= SLOW_TIMES) {
+		huge_budget = 0;
+		return 0;
+	}
+	return 1;
+}
+
 static void __attribute__((noinline)) huge_make(char *p, size_t len)
 {
 	uintptr_t lo = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), hi = ((uintptr_t)p + len) & ~(HUGE_PAGE - 1);
 
-	if (!smap_range_any || !smap_huge_ok || !smap_range_any(arena_lo, arena_lo + 1) || !smap_huge_ok() ||
-	    !budget_take(len))
+	if (lo < arena_lo || !smap_range_any || !smap_huge_ok || !huge_budget || !smap_range_any(arena_lo, arena_lo + 1) ||
+	    !smap_huge_ok())
 		return;
 	while (lo < hi) {
-		uintptr_t end = hi - lo < SEGMENT ? hi : lo + SEGMENT;
-		double t = seconds();
+		uintptr_t end = lo;
 
-		for (uintptr_t a = lo; a < end; a += HUGE_PAGE)
-			(void)*(volatile char *)a;	/* a pure hole cannot be collapsed: EINVAL */
-		if (syscall(SYS_madvise, lo, end - lo, MADV_COLLAPSE_) || seconds() - t > 1e-9 * (double)(end - lo)) {
-			huge_budget = 0;		/* slower than a gigabyte per second */
+		while (end < hi && end - lo < SEGMENT && !huge_is(end))
+			end += HUGE_PAGE;
+		if (end == lo)
+			end += HUGE_PAGE;
+		else if (!huge_run(lo, end))
 			return;
-		}
 		lo = end;
 	}
+}
+
+/* [from, to) has been given back to the kernel. */
+static void huge_gone(uintptr_t from, uintptr_t to)
+{
+	uint64_t bit = 0;
+
+	for (uintptr_t a = from & ~(HUGE_PAGE - 1); a < to; a += HUGE_PAGE)
+		if (a >= arena_lo && huge_is(a) && atomic_fetch_and(huge_word(a, &bit), ~bit) & bit)
+			budget_give(HUGE_PAGE);
 }
 
 static void *arena_malloc(size_t n)
 {
 	void *p;
 
-	if (__builtin_expect(n >= HUGE, 0)) {
+	if (__builtin_expect(n >= WRITTEN, 0)) {
 		if (n > most)
 			return refuse();
 		p = mi_malloc(n);
@@ -249,6 +306,7 @@ static int pages_drop(char *p, size_t len, char **from, char **to)
 {
 	*from = (char *)(((uintptr_t)p + 4095) & ~4095UL);
 	*to = (char *)((uintptr_t)(p + len) & ~4095UL);
+	huge_gone((uintptr_t)*from, (uintptr_t)*to);
 	return syscall(SYS_madvise, *from, *to - *from, MADV_REMOVE) &&
 	       syscall(SYS_madvise, *from, *to - *from, MADV_DONTNEED);
 }
@@ -287,7 +345,6 @@ static void __attribute__((noinline)) huge_free(void *p, size_t len)
 
 	if (pages_drop(p, len, &lo, &hi))
 		lo = NULL;		/* they stay resident: no more than that */
-	budget_give(len);
 	mi_free(p);
 }
 

@@ -169,6 +169,59 @@ static void t_large_blocks_go_back(void)
 	CHECK(peak < before + (304u << 10));
 }
 
+static size_t huge_kb(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	size_t v, sum = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ShmemPmdMapped: %zu", &v) == 1)
+			sum += v;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/*
+ * Made huge once; what gives pages back says so: new blocks there are made huge again, and calloc's are zero. Some of the
+ * first blocks may lie on pages that were huge before.
+ */
+static void t_written_blocks_are_huge(void)
+{
+	enum { BLOCKS = 4 };
+	const size_t n = 12 << 20, most = BLOCKS * 8 << 10, some = most / 2;
+	size_t before = huge_kb();
+	char *p[BLOCKS];
+
+	if (t_size() == 1)
+		SKIP("a process alone has nothing that is shared");
+	if (!smartmap_has(SMARTMAP_F_HUGE))
+		SKIP(smartmap_why(SMARTMAP_F_HUGE));
+	for (int round = 0; round < 4; round++) {
+		size_t huge, bad = 0;
+
+		for (int k = 0; k < BLOCKS; k++)
+			REQUIRE((p[k] = malloc(n)));
+		huge = huge_kb();
+		for (int k = 0; k < BLOCKS; k++) {
+			memset(p[k], 0x11 + round, n);
+			free(p[k]);
+		}
+		if (!round && huge == before)
+			SKIP("the kernel found no free huge pages");
+		CHECK(huge >= before + some);
+		for (int k = 0; k < BLOCKS; k++) {
+			REQUIRE((p[k] = calloc(1, n)));
+			for (size_t i = 0; i < n; i++)
+				bad += p[k][i] != 0;
+		}
+		CHECK_INT(bad, 0);
+		for (int k = 0; k < BLOCKS; k++)
+			free(p[k]);
+	}
+}
+
 static void t_realloc_keeps_the_bytes(void)
 {
 	volatile size_t absurd = SIZE_MAX;
@@ -279,7 +332,7 @@ static void t_blocks_of_threads_are_visible(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_blocks_are_aligned), T(t_peer_reads_every_kind), T(t_peer_writes_every_kind), T(t_calloc_is_zero),
+		T(t_written_blocks_are_huge), T(t_blocks_are_aligned), T(t_peer_reads_every_kind), T(t_peer_writes_every_kind), T(t_calloc_is_zero),
 		T(t_untouched_calloc_costs_nothing), T(t_large_blocks_go_back), T(t_realloc_keeps_the_bytes),
 		T(t_threads), T(t_blocks_of_threads_are_visible), { 0 }
 	};
