@@ -107,12 +107,14 @@ static void read_all(void)
 		switch (ev.kind_fail & 15) {
 		case PTL_EVENT_PUT_START:
 		case PTL_EVENT_GET_START:
+		case PTL_EVENT_GETPUT_START:
 			seen.starts[ev.link % SEEN_MAX]++;
 			seen.n_starts++;
 			CHECK_INT(seen.unlinks, 0);
 			break;
 		case PTL_EVENT_PUT_END:
 		case PTL_EVENT_GET_END:
+		case PTL_EVENT_GETPUT_END:
 			seen.ends[ev.link % SEEN_MAX]++;
 			seen.failed += ev.kind_fail >> 4 == PTL_NI_DIED_NP;
 			CHECK(ev.kind_fail >> 4 == PTL_NI_OK || ev.kind_fail >> 4 == PTL_NI_DIED_NP);
@@ -156,6 +158,8 @@ struct scenario {
 	ptl_unlink_t me_op, md_op;
 	int ops;			/* operations of the mover, all begun before the first ends */
 	bool get, no_queue, lane, ack, companion;
+	bool early;			/* the companion ends before the dead one's records are finished */
+	bool getput;
 	uint64_t max_size;
 };
 
@@ -173,12 +177,20 @@ static const struct scenario scenarios[] = {
 	{ "last put unlinks MD and ME, no queue", 0, 1, PTL_UNLINK, PTL_UNLINK, .ops = 1, .no_queue = true },
 	{ "last put unlinks MD, keeps ME", 0, 1, PTL_RETAIN, PTL_UNLINK, .ops = 1 },
 	{ "last put, another one in progress", 0, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .companion = true },
+	{ "last put, another one ends first", 0, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .companion = true, .early = true },
+	{ "last put, no START, another one ends first", START_OFF, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .companion = true,
+	  .early = true },
+	{ "put, another one ends first", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 1, .companion = true, .early = true },
 	{ "last put by size", PTL_MD_MAX_SIZE, PTL_MD_THRESH_INF, PTL_UNLINK, PTL_UNLINK, .ops = 1, .max_size = 60 },
 	{ "three puts at once", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .companion = true },
 	{ "three puts at once, no START", START_OFF, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .companion = true },
 	{ "three puts at once, the last", 0, 3, PTL_UNLINK, PTL_UNLINK, .ops = 3 },
 	{ "get", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 1, .get = true, .companion = true },
 	{ "last get", START_OFF, 1, PTL_UNLINK, PTL_UNLINK, .ops = 1, .get = true },
+	{ "getput", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 1, .getput = true, .companion = true },
+	{ "last getput", START_OFF, 1, PTL_UNLINK, PTL_UNLINK, .ops = 1, .getput = true },
+	{ "last getput, another one ends first", 0, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .getput = true, .companion = true,
+	  .early = true },
 	{ "lane", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .lane = true },
 	{ "lane, no START", START_OFF, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .lane = true },
 	{ "lane, the last unlinks", 0, 3, PTL_UNLINK, PTL_UNLINK, .ops = 3, .lane = true },
@@ -249,9 +261,38 @@ static void drain(const struct p3l_env *env, uint32_t from)
 	p3l_lane_unlock(l);
 }
 
+/* The target's bytes, which its owner and the dead one see; the locks are taken from the dead by whoever comes next. */
+static char *swapped;
+
+static void exchange(void)
+{
+	char buf[20] = "abcdefghijklmnopqrs";
+	struct p3l_swap s;
+
+	p3l_swap_lock(&mover, ni, 0x1000, sizeof(buf), false, &s);
+	p3l_swap_bytes(swapped, buf, sizeof(buf));
+	p3l_swap_unlock(ni, &s);
+}
+
+/* Another exchange of the same bytes goes through, and each of them is an old or a new one. */
+static void check_exchange(void)
+{
+	static const char was[20] = "ABCDEFGHIJKLMNOPQRS", new[20] = "abcdefghijklmnopqrs";
+	char buf[20] = "0123456789012345678";
+	struct p3l_swap s;
+
+	p3l_swap_lock(&owner, ni, 0x1000, sizeof(buf), false, &s);
+	p3l_swap_bytes(swapped, buf, sizeof(buf));
+	p3l_swap_unlock(ni, &s);
+	for (unsigned i = 0; i < sizeof(buf); i++)
+		CHECK(buf[i] == was[i] || buf[i] == new[i]);
+	for (unsigned i = 0; i < P3L_SWAP_STRIPES; i++)
+		CHECK_INT(ni->swap[i], 0);
+}
+
 static void work(const struct scenario *s)
 {
-	struct p3l_hdr h = c_hdr(s->get ? P3L_GET : P3L_PUT, 1, 0, 5, s->max_size ? 50 : 8);
+	struct p3l_hdr h = c_hdr(s->getput ? P3L_GETPUT : s->get ? P3L_GET : P3L_PUT, 1, 0, 5, s->max_size ? 50 : 8);
 	struct p3l_op *op[3];
 
 	if (s->ack) {
@@ -274,6 +315,8 @@ static void work(const struct scenario *s)
 		if (p3l_target_begin(&mover, ni, &h, op[i], false) != P3L_MATCHED)
 			_exit(3);
 	}
+	if (s->getput)
+		exchange();
 	for (int i = s->ops - 1; i >= 0; i--)
 		p3l_target_end(&mover, ni, op[i], PTL_NI_OK);
 }
@@ -289,6 +332,7 @@ static bool one(const struct scenario *s, int at)
 	pid_t pid;
 
 	set_up(s);
+	memcpy(swapped, "ABCDEFGHIJKLMNOPQRS", 20);
 	if (s->companion) {
 		h.hdr_data = 100;
 		op = p3l_op_get(&other, ni);
@@ -313,6 +357,13 @@ static bool one(const struct scenario *s, int at)
 	CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
 
 	CHECK_INT(p3l_me_attach(&owner, ni, 0, C_ANY, 7, 0, PTL_RETAIN, PTL_INS_AFTER, &x), PTL_OK);
+	if (s->getput)
+		check_exchange();
+	if (s->early) {			/* what took the dead one's lock over has made it count */
+		p3l_target_end(&other, ni, op, PTL_NI_OK);
+		op = NULL;
+		read_all();
+	}
 	reap_all();
 	read_all();
 	if (op) {
@@ -557,6 +608,7 @@ int main(int argc, char **argv)
 {
 	said = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	swapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc > 1 && !strcmp(argv[1], "kill"))
 		return kills(argc > 2 ? atoi(argv[2]) : 2000);
 	stop_first = argc > 1 && !strcmp(argv[1], "stop");
