@@ -33,25 +33,40 @@ __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
 }
 
 
-/* Finish a lane message on NI @l, whose owner is process @slot. */
-static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct p3l_data *data,
-		    struct p3l_ni *src)
+/*
+ * To a vector, or to another process's memory: in one piece first. 0, -errno, or 1: handed to the owner. By itself, since
+ * its stack would be touched by all others, too.
+ */
+static __attribute__((noinline)) int copy_far(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op,
+					      const struct p3l_data *data)
 {
 	char buf[P3L_LANE_MAX];
 	struct region t = { op->start, op->iov, op->iov_n, op->moff };
 	struct region o = { (uintptr_t)buf, 0, 0, 0 };
+	uint64_t mlength = op->mlength;
+	int rc;
+
+	if (p3_unlikely(mlength > sizeof(buf)))		/* somebody wrote over the record */
+		return -EFAULT;
+	p3l_data_read(data, buf, mlength);
+	rc = nal_move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+	return p3_unlikely(rc == -EAGAIN) && nal_hand_over(ni, slot, l, op, &o, NULL) ? 1 : rc;
+}
+
+/* Finish a lane message on NI @l, whose owner is process @slot. */
+static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op, const struct p3l_data *data,
+		    struct p3l_ni *src)
+{
 	uint64_t mlength = op->mlength, rlength = op->rlength, off = op->moff, bits = op->match_bits;
 	struct p3l_ref md = { op->src_md, op->src_md_gen };
 	uint32_t pt = op->pt;
 	int rc = 0;
 
-	if (p3_likely(slot == ni->l->slot && !op->iov)) {
+	if (p3_likely(slot == ni->l->slot && !op->iov))
 		p3l_data_read(data, (char *)(uintptr_t)(op->start + op->moff), mlength);
-	} else {
-		p3l_data_read(data, buf, mlength);
-		rc = nal_move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
-	}
-	if (p3_unlikely(rc == -EAGAIN) && nal_hand_over(ni, slot, l, op, &o, NULL))
+	else
+		rc = copy_far(ni, slot, l, op, data);
+	if (p3_unlikely(rc > 0))
 		return;
 	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
 		p3l_ack(&ni->env, src, md, l->slot, pt, bits, off, rlength, mlength);

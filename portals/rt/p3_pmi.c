@@ -222,6 +222,13 @@ int p3_pmi_present(char *err, size_t errlen)
 			 "unset both to run alone");
 		return -1;
 	}
+	if (rank || size || id) {	/* what is left of a job, or was meant to be one: not a job of one */
+		snprintf(err, errlen, "%s%s%s is set but %s not: start the job with aprun or mpiexec, or unset %s to run "
+			 "alone", rank ? "PMI_RANK" : size ? "PMI_SIZE" : "", (rank || size) && id ? " (and PMI_ID)" : "",
+			 rank || size ? "" : "PMI_ID", rank ? "PMI_SIZE and PMI_FD or PMI_PORT are" :
+			 size ? "PMI_RANK and PMI_FD or PMI_PORT are" : "PMI_PORT is", (rank || size) && id ? "them" : "it");
+		return -1;
+	}
 	return 0;
 }
 
