@@ -34,8 +34,8 @@ __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
 
 
 /*
- * To a vector, or to another process's memory: in one piece first. 0, -errno, or 1: handed to the owner. By itself, since
- * its stack would be touched by all others, too.
+ * To a vector, or to another process's memory: in one piece first. 0, -errno, or 1: handed to the owner. By itself,
+ * since its stack would be touched by all others, too.
  */
 static __attribute__((noinline)) int copy_far(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_op *op,
 					      const struct p3l_data *data)

@@ -18,6 +18,7 @@
 #include "nal_smap.h"
 #include "p3_log.h"
 
+#define OP_PATIENCE	65536		/* looks for a free record, with yields */
 #define PATIENCE	200		/* pauses that an initiator gives an owner who polls now and then */
 #define MAX_PAUSES	32		/* before the first look */
 #define LATE		4		/* pauses after it: the same owner, a little slower; more: he is busy */
@@ -108,6 +109,33 @@ static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 	empty = lane->head == p->tx.tail;
 	p3l_lane_unlock(lane);
 	return empty;
+}
+
+/*
+ * All our records there are in use: by copies that we have left to their owner, and may have been made since we last
+ * looked, or are made in a moment if it polls. Meanwhile we make those that were left to us: it may wait for these.
+ */
+static __attribute__((noinline)) struct p3l_op *op_wait(struct nal_ni *ni, struct p3l_ni *l)
+{
+	struct p3l_op *op = NULL;
+
+	for (unsigned n = 0; !op && n < OP_PATIENCE && priv_of(ni)->hands; n++) {
+		if (n)
+			nal_relax(n);
+		nal_hands_collect(ni);
+		if (p3_load(&ni->l->handed) != priv_of(ni)->handed_seen)
+			nal_hands_serve(ni);
+		op = p3l_op_get(&ni->env, l);
+	}
+	return op;
+}
+
+/* A record of ours in NI @l; NULL: none is free. */
+static inline struct p3l_op *op_get(struct nal_ni *ni, struct p3l_ni *l)
+{
+	struct p3l_op *op = p3l_op_get(&ni->env, l);
+
+	return p3_likely(op != NULL) ? op : op_wait(ni, l);
 }
 
 static __attribute__((noinline)) void gather_iov(struct nal_ni *ni, const struct p3l_send *s, char *buf)
@@ -239,7 +267,7 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 	int rc = 0;
 
 	flush_lane(ni, slot, p);
-	op = p3l_op_get(&ni->env, l);
+	op = op_get(ni, l);
 	if (p3_unlikely(!op))
 		return PTL_NO_SPACE;
 	rc = p3l_send_begin(&ni->env, ni->l, s);
@@ -421,7 +449,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	r->target_slot = slot;
 	lock_word(ni, &p->lock);
 	flush_lane(ni, slot, p);
-	op = p3l_op_get(&ni->env, l);
+	op = op_get(ni, l);
 	if (p3_unlikely(xt) && op)
 		p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_OK);
 	if (p3_unlikely(!op)) {
@@ -500,7 +528,7 @@ static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struc
 		return put_nowhere(ni, s);
 	lock_word(ni, &p->lock);
 	flush_lane(ni, slot, p);
-	op = p3l_op_get(&ni->env, p->l);
+	op = op_get(ni, p->l);
 	if (p3_unlikely(!op)) {
 		rc = PTL_NO_SPACE;
 		goto out;

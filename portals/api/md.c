@@ -71,10 +71,14 @@ P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_han
 P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 {
 	struct nal_ni *ni;
+	int rc;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
-	return ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_MD_INVALID;
+	rc = ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_MD_INVALID;
+	if (p3_unlikely(rc == PTL_MD_IN_USE))
+		p3a_in_use(ni);
+	return rc;
 }
 
 /* The test queue of PtlMDUpdate and PtlMEMDPost: index, -1 for none, -2 bad. */

@@ -61,8 +61,12 @@ P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bit
 P3A_API int PtlMEUnlink(ptl_handle_me_t h)
 {
 	struct nal_ni *ni;
+	int rc;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
-	return ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_ME_INVALID;
+	rc = ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_ME_INVALID;
+	if (p3_unlikely(rc == PTL_ME_IN_USE))
+		p3a_in_use(ni);
+	return rc;
 }

@@ -68,6 +68,12 @@ static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 	return ni;
 }
 
+/* What keeps an MD in use may be a copy that waits for us: who calls again and again, and nothing else, must get on. */
+static inline void p3a_in_use(struct nal_ni *ni)
+{
+	ni->nal->progress(ni, NAL_EQ_GONE, NULL);
+}
+
 /* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
 static inline bool p3a_eq_pack(const struct nal_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
 {

@@ -8,7 +8,7 @@
  */
 #include "ptl.h"
 
-enum { N = 8, ROUNDS = 400, LEN = 3000 };
+enum { P_RECORDS = 8, N = 8, ROUNDS = 400, LEN = 3000 };
 
 static unsigned char *src, *dst;
 static ptl_handle_me_t me;
@@ -157,10 +157,38 @@ static void t_handed_gets_bring_their_own_bytes(void)
 	t_barrier();
 }
 
+/*
+ * Far more than a mover has records, by one that never looks whether they have ended: where the owner polls it never
+ * hears of it. Where both send to each other, each makes the other's copies while it waits.
+ */
+static void t_puts_beyond_the_records_wait_for_an_owner_that_polls(void)
+{
+	atomic_store(t_word(t_rank()), 0);
+	NEED_OK(p_post_at(PT, 0, ~0ull, PTL_RETAIN,
+			  p_md(dst, 2 * N * LEN, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
+			  PTL_RETAIN, &me, NULL));
+	memset(dst, 0, 2 * N * LEN);
+	t_barrier();
+	for (unsigned i = 0; i < 20 * P_RECORDS && t_bad_ < 5; i++) {
+		p_fill(src, len_of(i), i);
+		OK(p_put_full(src, len_of(i), PTL_NO_ACK_REQ, PT, i, at_of(i), 0, PTL_EQ_NONE));
+	}
+	atomic_store(t_word(t_rank()), 1);
+	serve(t_rank() ^ 1);
+	for (double until = t_now() + 10; PtlMEUnlink(me) == PTL_ME_IN_USE && t_now() < until;)
+		PtlEQGet(p_idle_eq, &(ptl_event_t){ 0 });
+	for (unsigned i = 20 * P_RECORDS - 2 * N; i < 20 * P_RECORDS; i++) {
+		p_fill(src, len_of(i), i);
+		CHECK_MEM(dst + at_of(i), src, len_of(i));
+	}
+	t_barrier();
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = { T(t_acks_of_handed_puts_are_their_own),
 					       T(t_handed_gets_bring_their_own_bytes),
+					       T(t_puts_beyond_the_records_wait_for_an_owner_that_polls),
 					       { 0 } };
 	int rc;
 

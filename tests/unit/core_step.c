@@ -38,7 +38,7 @@ static bool stopped(pid_t pid, int sig)
 	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == sig;
 }
 
-/* One exchange, with a put after @k steps. Returns the steps made: fewer than @k once it has been over before. -1: cannot. */
+/* One exchange, with a put after @k steps. Returns the steps made, fewer if it was over before; -1: cannot. */
 static int one(unsigned size, int k)
 {
 	uint64_t mask = size == 8 ? ~0ull : 0xffffffffull, old, left;
@@ -54,7 +54,8 @@ static int one(unsigned size, int k)
 		return -1;
 	}
 	for (n = 0; n < k; n++) {
-		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid ||
+		    !WIFSTOPPED(status))
 			bail("the child does not step: status %x", status);
 		sig = WSTOPSIG(status);
 		if (sig == SIGSTOP)
@@ -69,8 +70,8 @@ static int one(unsigned size, int k)
 	waitpid(pid, &status, 0);
 	if (!(old == (OLD & mask) && left == (PUT & mask)) && !(old == (PUT & mask) && left == (NEW & mask))) {
 		CHECK(!"a put is lost");
-		diag("%u bytes, after %d steps: the exchange brought %llx and left %llx", size, n, (unsigned long long)old,
-		     (unsigned long long)left);
+		diag("%u bytes, after %d steps: the exchange brought %llx and left %llx", size, n,
+		     (unsigned long long)old, (unsigned long long)left);
 	}
 	return n;
 }

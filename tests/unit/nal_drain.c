@@ -35,8 +35,8 @@ struct nal_peer *nal_peer_lookup(struct nal_ni *n, uint32_t slot)
 	return NULL;
 }
 
-int nal_move(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t, const struct region *o,
-	     uint64_t len, bool direct)
+int nal_move(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
+	     const struct region *o, uint64_t len, bool direct)
 {
 	(void)n, (void)slot, (void)l, (void)put, (void)t, (void)o, (void)len, (void)direct;
 	bail("nal_move() is not for short messages of our own");
@@ -83,7 +83,8 @@ static void fresh(void)
 	for (int i = 0; i < 2; i++) {
 		struct p3l_ref me, md;
 
-		REQUIRE_INT(p3l_me_attach(&ni.env, ni.l, pt[i], C_ANY, 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
+		REQUIRE_INT(p3l_me_attach(&ni.env, ni.l, pt[i], C_ANY, 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me),
+			    PTL_OK);
 		REQUIRE_INT(p3l_md_attach(&ni.env, ni.l, me, &a, PTL_RETAIN, &md), PTL_OK);
 	}
 	CHECK(p3l_pt_polled_set(&ni.env, ni.l, POLLED, true));
@@ -154,7 +155,8 @@ static void t_without_the_lock_nothing_where_the_owner_is_not_alone(void)
 static void t_an_initiator_stops_at_a_polled_entry(void)
 {
 	struct p3l_setup s = c_setup();
-	struct nal_ni other = { .env = c_env(FROM, true), .n_peers = C_SLOTS, .uid = C_UID, .jid = C_JID, .nal_priv = &pv };
+	struct nal_ni other = { .env = c_env(FROM, true), .n_peers = C_SLOTS, .uid = C_UID, .jid = C_JID,
+				.nal_priv = &pv };
 	struct p3l_op *op;
 
 	fresh();
