@@ -64,6 +64,12 @@ static inline void p3_add_64(uint64_t *p, uint64_t v)
 
 /* By the type of the word; any other type does not compile. */
 #define p3_fetch_add(p, v)	_Generic(*(p), uint32_t: p3_fetch_add_32, uint64_t: p3_fetch_add_64)(p, v)
+static inline uint64_t p3_fetch_and_64(uint64_t *p, uint64_t v)
+{
+	return (uint64_t)atomic64_fetch_and((s64)v, (atomic64_t *)p);
+}
+
+#define p3_fetch_and(p, v)	p3_fetch_and_64(p, v)
 #define p3_fetch_or(p, v)	_Generic(*(p), uint32_t: p3_fetch_or_32, uint64_t: p3_fetch_or_64)(p, v)
 #define p3_add(p, v)		_Generic(*(p), uint32_t: p3_add_32, uint64_t: p3_add_64)(p, v)
 

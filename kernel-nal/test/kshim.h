@@ -38,6 +38,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic64_fetch_add(v, p)	__atomic_fetch_add(&(p)->counter, v, __ATOMIC_SEQ_CST)
 #define atomic_fetch_or(v, p)		__atomic_fetch_or(&(p)->counter, v, __ATOMIC_SEQ_CST)
 #define atomic64_fetch_or(v, p)		__atomic_fetch_or(&(p)->counter, v, __ATOMIC_SEQ_CST)
+#define atomic64_fetch_and(v, p)		__atomic_fetch_and(&(p)->counter, v, __ATOMIC_SEQ_CST)
 #define atomic_add(v, p)		((void)__atomic_fetch_add(&(p)->counter, v, __ATOMIC_RELAXED))
 #define atomic64_add(v, p)		((void)__atomic_fetch_add(&(p)->counter, v, __ATOMIC_RELAXED))
 
