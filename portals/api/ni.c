@@ -126,6 +126,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.max_ac = (uint32_t)ni->limits.max_ac_index;
 	s.max_me_list = (uint32_t)ni->limits.max_me_list;
 	s.max_iov = (uint32_t)ni->limits.max_md_iovecs;
+	s.index_from = (uint32_t)k->index_from;
 	s.space = 64 << 20;
 	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
 	if (ni->eq)

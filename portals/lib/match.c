@@ -50,45 +50,85 @@ static inline bool matches(const struct p3l_me *me, const struct p3l_hdr *h)
 }
 
 /*
- * First MD of the list that takes @h: index + 1, or 0. [lock] @later: the list is empty, or has an
- * entry that lacks only an MD, or one with room: where the owner has promised to poll, it is about to post one.
+ * Does @me take @h? MD index + 1, or 0. @later: it lacks only an MD, or one with room: where the owner has promised to
+ * poll, he is about to post one.
  */
+static inline uint32_t takes(struct p3l_ni *ni, const struct p3l_me *me, const struct p3l_hdr *h, uint64_t *off,
+			     uint64_t *mlength, bool *later, bool *corrupt)
+{
+	const struct p3l_md *md;
+	uint32_t i = p3_load(&me->md);
+
+	if (!matches(me, h))
+		return 0;
+	if (!i) {
+		*later = true;
+		return 0;
+	}
+	if (p3_unlikely(i > P3L_MAX_MD)) {
+		*corrupt = true;
+		return 0;
+	}
+	md = p3l_md(ni, i - 1);
+	if ((md->options & needs[h->type]) != needs[h->type])
+		return 0;
+	if (md->threshold == 0 || (md->flags & (P3L_MD_SPENT | P3L_MD_USED)) != P3L_MD_USED) {
+		*later = true;
+		return 0;
+	}
+	if (fits(md, h, off, mlength))
+		return i;
+	*later |= !(md->options & PTL_MD_MANAGE_REMOTE) && h->rlength <= md->length;
+	return 0;
+}
+
+static __attribute__((__noinline__)) uint32_t find_among(const struct p3l_env *env, struct p3l_ni *ni,
+							 const struct p3l_hdr *h, uint64_t *off, uint64_t *mlength,
+							 bool *later)
+{
+	struct p3l_among a;
+	uint32_t i, steps = 0;
+	bool corrupt = false;
+
+	p3l_index_start(ni, h->pt, h->match_bits, &a);
+	while ((i = p3l_index_next(ni, &a)) && !corrupt) {
+		uint32_t md = takes(ni, p3l_me(ni, i - 1), h, off, mlength, later, &corrupt);
+
+		if (md)
+			return md;
+		corrupt |= ++steps > P3L_MAX_ME;
+	}
+	if (p3_unlikely(corrupt))
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+	return 0;
+}
+
+/* First MD of the list that takes @h: index + 1, or 0. [lock] @later: as above, or the list is empty. */
 static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h, uint64_t *off,
 		     uint64_t *mlength, bool *later)
 {
 	uint32_t i = ni->pt[h->pt].head, steps = 0;
+	bool corrupt = false;
 
 	*later = !i;
-	while (i) {
+	if (p3_unlikely(ni->pt[h->pt].index_log2))
+		return find_among(env, ni, h, off, mlength, later);
+	while (i && !corrupt) {
 		const struct p3l_me *me;
-		const struct p3l_md *md;
+		uint32_t md;
 
-		if (p3_unlikely(i > P3L_MAX_ME || ++steps > P3L_MAX_ME))
-			goto corrupt;
+		if (p3_unlikely(i > P3L_MAX_ME || ++steps > P3L_MAX_ME)) {
+			corrupt = true;
+			break;
+		}
 		me = p3l_me(ni, i - 1);
+		md = takes(ni, me, h, off, mlength, later, &corrupt);
+		if (p3_likely(md))
+			return md;
 		i = me->next;
-		if (!matches(me, h))
-			continue;
-		if (p3_unlikely(me->md > P3L_MAX_MD))
-			goto corrupt;
-		if (!me->md) {
-			*later = true;
-			continue;
-		}
-		md = p3l_md(ni, me->md - 1);
-		if ((md->options & needs[h->type]) != needs[h->type])
-			continue;
-		if (md->threshold == 0 || (md->flags & (P3L_MD_SPENT | P3L_MD_USED)) != P3L_MD_USED) {
-			*later = true;
-			continue;
-		}
-		if (fits(md, h, off, mlength))
-			return me->md;
-		*later |= !(md->options & PTL_MD_MANAGE_REMOTE) && h->rlength <= md->length;
 	}
-	return 0;
-corrupt:
-	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
+	if (p3_unlikely(corrupt))
+		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 	return 0;
 }
 

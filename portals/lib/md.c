@@ -443,6 +443,7 @@ static inline __attribute__((__always_inline__)) int memd(
 	if (rc != PTL_OK)
 		return rc;
 	p3l_own_lock(env, ni);
+	p3l_index_room(ni, base, pt);
 	me = p3l_me_alloc(ni);
 	p3l_own_unlock(env, ni);
 	if (!me) {

@@ -100,6 +100,8 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 		p3_store_rel(&p->head, idx + 1);
 	if (++p->len > p->longest)
 		p->longest = p->len;
+	if (p3_unlikely(p->index_log2 || p->len > ni->index_from))
+		p3l_index_in(ni, pt, idx, pos);
 	return PTL_OK;
 }
 
@@ -111,6 +113,8 @@ void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 	struct p3l_pt *p = &ni->pt[pt < P3L_MAX_PT ? pt : 0];
 
 	p3l_changes(ni, pt);
+	if (p3_unlikely(p->index_log2))
+		p3l_index_out(ni, pt, idx);
 	if (prev)
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, next);
 	else
@@ -161,6 +165,7 @@ static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_re
 	int rc;
 
 	p3l_own_lock(env, ni);
+	p3l_index_room(ni, base, pt);
 	i = p3l_me_alloc(ni);
 	p3l_own_unlock(env, ni);
 	if (!i)

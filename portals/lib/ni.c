@@ -39,6 +39,7 @@ void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 	ni->max_ac = s->max_ac;
 	ni->max_me_list = s->max_me_list;
 	ni->max_iov = s->max_iov;
+	ni->index_from = s->index_from ? s->index_from : UINT32_MAX;
 	for (i = 0; i <= s->max_ac; i++)	/* 3.3: open to the same user; see SPEC-NOTES for i > 0 */
 		ni->ac[i] = (struct p3l_ac){ PTL_NID_ANY, PTL_PID_ANY, s->uid, PTL_JID_ANY, PTL_PT_INDEX_ANY };
 	ni->magic = P3L_MAGIC;

@@ -69,7 +69,12 @@ struct p3l_pt {
 	uint32_t head, tail;		/* [lock] ME index + 1; 0: empty */
 	uint32_t len, longest;		/* [lock] entries now, and at most so far */
 	uint32_t changes;		/* [lock] counts: who takes what here may differ from before (struct p3l_known) */
-	uint32_t pad[10];
+	/* index.c */
+	uint32_t index_log2;		/* [lock] buckets in use; 0: no index, the list is walked */
+	uint32_t index_room;		/* owner: log2 of the buckets that there is room for */
+	uint64_t index;			/* owner: offset of the buckets */
+	uint64_t index_mask;		/* [lock] bits that choose the bucket */
+	uint32_t wild_head, wild_tail;	/* [lock] entries that ignore one of these */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_pt) == P3L_LINE, "entries must not share lines: each has its own movers");
 
@@ -85,7 +90,8 @@ struct p3l_me {
 	uint8_t pad0;
 	uint32_t gen;
 	uint32_t free_next;		/* pool */
-	uint32_t pad[4];
+	uint32_t hnext, hprev;		/* [lock] index + 1: in the bucket, or among the wild ones */
+	uint64_t seq;			/* [lock] order in the list */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_me) == P3L_LINE, "one line per entry walked");
 
@@ -343,10 +349,9 @@ struct p3l_ni {
 	uint64_t polled[2];		/* bit per portal table entry; owner */
 	uint32_t max_pt, max_ac;
 	/* line 1: limits and places, written at setup */
-	uint32_t max_me, max_md, max_eq, max_me_list, max_iov;
+	uint32_t max_me, max_md, max_eq, max_me_list, max_iov, index_from;
 	uint32_t n_slots;		/* lanes, op rows */
 	uint32_t lane_lines;		/* power of two */
-	uint32_t pad1;
 	uint64_t pad2[4];
 	/* line 2: initiators that would rather use the inbox; set by them, taken by the owner */
 	uint64_t knock[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
@@ -475,7 +480,8 @@ static inline bool p3l_pt_alone(const struct p3l_env *env, uint32_t pt)
 struct p3l_setup {
 	uint32_t nid, pid, uid, jid, slot, n_slots, lane_lines;
 	uint32_t max_me, max_md, max_eq, max_pt, max_ac, max_me_list, max_iov;
-	uint64_t space;			/* bytes for event slots and iovecs */
+	uint32_t index_from;		/* entries of a list that make an index worth its while; 0: never */
+	uint64_t space;			/* bytes for event slots, iovecs and indices */
 };
 uint64_t p3l_ni_size(const struct p3l_setup *s);
 void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s);	/* @ni: zeroed, p3l_ni_size() bytes */
@@ -585,6 +591,29 @@ static inline void p3l_md_note(struct p3l_md *md, uint32_t eq, uint32_t t)
 	}
 	while ((int32_t)(t - old) > 0 && !p3_cas32(p, old, t))
 		old = p3_load(p);
+}
+
+/* index.c: long lists. All under the lock of the entry but p3l_index_room() */
+void p3l_index_take_room(struct p3l_ni *ni, uint32_t pt);
+/* Before an insertion beside @base, or in list @pt: take the place that an index may need. Owner, own_lock. */
+static inline void p3l_index_room(struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt)
+{
+	if (base)
+		pt = base->idx < P3L_MAX_ME ? p3_load(&p3l_me(ni, base->idx)->pt) : P3L_MAX_PT;
+	if (p3_likely(pt < P3L_MAX_PT) && p3_unlikely(p3_load(&ni->pt[pt].len) >= ni->index_from))
+		p3l_index_take_room(ni, pt);
+}
+struct p3l_among {			/* a search: the next of either kind, index + 1 */
+	uint32_t same, wild;
+};
+void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t me, ptl_ins_pos_t pos);	/* @me stands in the list by now */
+void p3l_index_out(struct p3l_ni *ni, uint32_t pt, uint32_t me);
+/* The entries of list @pt that may match @bits, in list order: ME index + 1, 0 after the last. */
+void p3l_index_start(struct p3l_ni *ni, uint32_t pt, uint64_t bits, struct p3l_among *a);
+uint32_t p3l_index_next(struct p3l_ni *ni, struct p3l_among *a);
+static inline void p3l_index_drop(struct p3l_pt *p)
+{
+	p3_store(&p->index_log2, 0);
 }
 
 /* eq.c */

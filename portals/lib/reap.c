@@ -174,8 +174,10 @@ static void go_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op
 /* We hold the lock of @pt, which a dead mover held, or had taken over from another dead one. */
 void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 {
-	if (pt < P3L_MAX_PT)
+	if (pt < P3L_MAX_PT) {
 		relink(ni, pt);
+		p3l_index_drop(&ni->pt[pt]);
+	}
 	for (uint32_t s = 0; s < p3l_slots(ni); s++) {
 		if (s == env->self - 1 || env->alive(s))
 			continue;

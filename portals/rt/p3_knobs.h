@@ -35,6 +35,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "longest put in bytes that is left in the inbox of a peer that polls")	\
 	K(lane_kb, "PTL_LANE_KB", num, "64", 32, 256,					\
 	  "KiB of inbox that each peer has in a process, while it polls")		\
+	K(index_from, "PTL_INDEX_FROM", num, "16", 0, 65536,				\
+	  "entries of a match list from which on it has an index; 0: it is walked")	\
 	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64,				\
 	  "signal that prints queues and messages; none: signals are the application's")	\
 	K(hang_dump_s, "PTL_HANG_DUMP_S", num, "0", 0, 1000000,				\

@@ -2,7 +2,7 @@
 # Benchmarks: built by `make bench` (./mpt bench and ./mpt eval call it), run by mpt; not part of the tests. Those of MPI
 # are compiled by mpt with the mpicc of each library that is compared.
 bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong \
-	tests/bench/harm
+	tests/bench/portals_match tests/bench/harm
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c
@@ -26,6 +26,8 @@ tests_bench_smartmap_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_smartmap_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 endif
 endif
+tests_bench_portals_match_SOURCES = tests/bench/portals_match.c tests/bench/bench.h
+tests_bench_portals_match_LDADD = portals/libportals.la
 tests_bench_harm_SOURCES = tests/bench/harm.c
 tests_bench_harm_LDADD = nal/smartmap/libsmartmap.la
 

@@ -75,14 +75,16 @@ static const struct op {
 	const char *name;
 	int who;
 	void (*fn)(void), (*before)(void);
+	const char *index_from;		/* of PTL_INDEX_FROM */
 } ops[] = {
-	{ "put_direct", 0, put_direct, NULL },
-	{ "put_inbox", 0, put_inbox, NULL },
-	{ "get_direct", 0, get_direct, NULL },
-	{ "eqget_direct", 1, eqget, put_direct },
-	{ "eqget_inbox", 1, eqget, put_inbox },
-	{ "eqget_empty", 1, eqget_empty, NULL },
-	{ "memdpost", 1, memdpost, NULL },
+	{ "put_direct", 0, put_direct, NULL, NULL },
+	{ "put_inbox", 0, put_inbox, NULL, NULL },
+	{ "get_direct", 0, get_direct, NULL, NULL },
+	{ "eqget_direct", 1, eqget, put_direct, NULL },
+	{ "eqget_inbox", 1, eqget, put_inbox, NULL },
+	{ "eqget_empty", 1, eqget_empty, NULL, NULL },
+	{ "memdpost", 1, memdpost, NULL, "0" },
+	{ "memdpost_long", 1, memdpost, NULL, "4" },	/* the list has an index */
 };
 
 __attribute__((noinline)) void counted(void (*fn)(void));
@@ -129,6 +131,8 @@ int main(int argc, char **argv)
 	if (!op || t_size() != 2)
 		bail("usage: two ranks of: ops OPERATION N [INFO]");
 	plan(1);
+	if (op->index_from)
+		setenv("PTL_INDEX_FROM", op->index_from, 1);
 	p_init();
 	if (PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &eq) || PtlMDBind(ni, p_md(src, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
 								       PTL_RETAIN, &md))

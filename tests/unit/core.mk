@@ -8,7 +8,8 @@ EXTRA_DIST += tests/unit/core_env.h tests/unit/t_core_tsan.sh tests/unit/core_ts
 
 check_PROGRAMS += tests/unit/core_ni tests/unit/core_me tests/unit/core_md tests/unit/core_eq tests/unit/core_match \
 	tests/unit/core_own tests/unit/core_lane tests/unit/core_iov tests/unit/core_random tests/unit/core_reap \
-	tests/unit/core_hot tests/unit/core_swap tests/unit/core_step tests/unit/core_stress tests/unit/nal_drain
+	tests/unit/core_hot tests/unit/core_index tests/unit/core_swap tests/unit/core_step tests/unit/core_stress \
+	tests/unit/nal_drain
 tests_unit_core_ni_LDADD = $(core)
 tests_unit_core_me_LDADD = $(core)
 tests_unit_core_md_LDADD = $(core)
@@ -21,6 +22,7 @@ tests_unit_core_random_SOURCES = tests/unit/core_random.c tests/unit/core_ref.c 
 tests_unit_core_random_LDADD = $(core)
 tests_unit_core_reap_LDADD = $(core)
 tests_unit_core_hot_LDADD = $(core)
+tests_unit_core_index_LDADD = $(core)
 tests_unit_core_swap_LDADD = $(core)
 tests_unit_core_step_LDADD = $(core)
 tests_unit_core_stress_LDADD = $(core)
@@ -34,7 +36,7 @@ P3_TESTS += unit/core_ni:tests/unit/core_ni:valgrind unit/core_me:tests/unit/cor
 	unit/core_match:tests/unit/core_match:valgrind unit/core_own:tests/unit/core_own:valgrind \
 	unit/core_lane:tests/unit/core_lane:valgrind unit/core_iov:tests/unit/core_iov:valgrind \
 	unit/core_random:tests/unit/core_random:limit=300 unit/core_reap:tests/unit/core_reap:limit=120 \
-	unit/core_hot:tests/unit/core_hot unit/core_swap:tests/unit/core_swap:valgrind \
+	unit/core_hot:tests/unit/core_hot unit/core_index:tests/unit/core_index unit/core_swap:tests/unit/core_swap:valgrind \
 	unit/core_step:tests/unit/core_step:nosan unit/nal_drain:tests/unit/nal_drain:valgrind
 P3_TESTS += stress/core_procs:tests/unit/core_stress:limit=300,args=procs \
 	stress/core_threads:tests/unit/core_stress:limit=300,args=threads \

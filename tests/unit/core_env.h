@@ -39,7 +39,8 @@ __attribute__((unused)) static struct p3l_setup c_setup(void)
 {
 	return (struct p3l_setup){ .nid = C_NID, .pid = 100, .uid = C_UID, .jid = C_JID, .slot = 0, .n_slots = C_SLOTS,
 				   .lane_lines = 256, .max_me = 64, .max_md = 64, .max_eq = 16, .max_pt = 15,
-				   .max_ac = 2, .max_me_list = 32, .max_iov = 16, .space = 1 << 20 };
+				   .max_ac = 2, .max_me_list = 32, .max_iov = 16,
+				   .index_from = 3, .space = 1 << 20 };
 }
 
 /* Zeroed, page-aligned, shared with children of fork(). */

@@ -789,6 +789,8 @@ int main(int argc, char **argv)
 		uint64_t steps[MAX_STEPS], one = state;
 		int n = n_steps / 2 + (int)(c_random(&state) % (uint64_t)(n_steps / 2 + 1));
 
+		setup.index_from = one >> 9 & 1 ? 2 : 0;	/* the reference knows no index: it must not be seen */
+
 		for (int k = 0; k < n; k++)
 			steps[k] = make_step(&state, k);
 		if (run(steps, n))

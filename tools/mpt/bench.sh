@@ -5,7 +5,7 @@
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
-BENCH_OURS="handover smartmap_pingpong portals_pingpong harm"
+BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match harm"
 BENCH_MPI="mpi_p2p mpi_coll"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
@@ -51,7 +51,7 @@ bench_run()
 	rm -f "$BENCH_LINE"
 	head -c "$BENCH_LINE_BYTES" /dev/zero >"$BENCH_LINE"
 	case $name in
-	handover|smartmap_pingpong)
+	handover|smartmap_pingpong|portals_match)
 		"$BUILD/make/tests/bench/$name" "$@" ;;
 	harm)
 		run_harm "$@" ;;

@@ -28,7 +28,7 @@ one()
 	f=$REPORT/raw/$round.$lib.$as
 	[ "$name" = mpi_coll ] && f=$f-$n
 	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
-	case $name in smartmap_pingpong|portals_pingpong|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	case $name in smartmap_pingpong|portals_pingpong|portals_match|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
 	*:*_p2p|*:*_pingpong) why="it needs two cores, this process may use one" ;;
@@ -192,6 +192,7 @@ cmd_eval()
 		eval_progress "round $r of $rounds" "SMARTMAP and Portals"
 		one $r ours 2 smartmap_pingpong 60
 		one $r ours 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
+		one $r ours 2 portals_match 60 "${qa[@]+"${qa[@]}"}"
 		one $r ours-off 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
 		for lib in "${LIBS[@]}"; do
 			eval_progress "round $r of $rounds" "point to point: ${LABEL[$lib]}"

@@ -229,6 +229,25 @@ sub figure_abs {
 	$rec->{why} = sprintf('missed: %.0f ns above the bar', $rec->{value} - $max) unless $rec->{met};
 }
 
+# A figure judged against another of ours, in the same runs: @$from is its name in the run and its bytes.
+sub figure_self {
+	my ($name, $bench, $fig, $bytes, $from, $max, $cmd) = @_;
+	my ($p, $q) = (points('ours', $bench, $fig, $bytes), points('ours', $bench, @$from));
+	my $rec = { figure => $name, library => 'ours', bytes => $bytes, unit => 'ns', reference => "$from->[0] $from->[1]", reference_value => undef,
+		    ratio => undef, bar => "at most $max x", met => 0, command => $cmd };
+	push @records, $rec;
+	common($rec, $p);
+	$rec->{value} = median(map { $p->{$_}{value} } keys %$p);
+	$rec->{reference_value} = median(map { $q->{$_}{value} } keys %$q);
+	$rec->{ratio} = median(map { $p->{$_}{value} / $q->{$_}{value} } grep { $q->{$_} } keys %$p);
+	if (!defined $rec->{ratio}) {
+		$rec->{why} = why_not('ours', $bench, $fig);
+		return;
+	}
+	$rec->{met} = $rec->{ratio} <= $max ? 1 : 0;
+	$rec->{why} = sprintf('missed: %.2f x where %s is asked', $rec->{ratio}, $max) unless $rec->{met};
+}
+
 # A figure judged against the best of @$peers. $better: 'lower' or 'higher'. $bar: limit of ours / peer, or undef. What a
 # row says of a state is the round with the median ratio; the peer with the ratio least favourable to us is the
 # reference. The other peers of this run are recorded beside it. $gap: the runs have ns per message, the figure is a rate.
@@ -358,6 +377,8 @@ figure_h('portals_put_8B_eqget', 'ours', 'portals_pingpong', 'put_eqget', 8, 100
 figure_h('portals_put_8B_eqwait', 'ours', 'portals_pingpong', 'put_eqwait', 8, 100, './mpt bench portals_pingpong --only put_eqwait');
 figure_h('portals_put_8B_spin', 'ours', 'portals_pingpong', 'put_spin', 8, 160, './mpt bench portals_pingpong --only put_spin');
 figure_abs('portals_memdpost', 'ours', 'portals_pingpong', 'memdpost', 0, 100, './mpt bench portals_pingpong --only memdpost');
+figure_self("portals_match_exact_$_", 'portals_match', 'match_exact', $_, ['match_exact', 1], 2, './mpt bench portals_match') for 16, 256, 16384;
+figure_self('portals_match_16_to_walk', 'portals_match', 'match_exact', 16, ['match_exact_walk', 16], 1.1, './mpt bench portals_match');
 figure_ratio('mpi_latency_8B', 'ours', 'mpi_short', 'latency', 8, 'ns', 'lower', \@debian, 1.0, sprintf($p2p, 'ours', 'latency'));
 figure_ratio('mpi_time_' . size_name($_), 'ours', 'mpi_p2p', 'latency', $_, 'ns', 'lower', \@debian, 0.5,
 	     sprintf($p2p, 'ours', 'latency')) for @big;
@@ -399,6 +420,9 @@ if (open $in, '<', "$root/tools/mpt/causes") {
 my %done = map { $_ => 1 } 'ours latency 8', 'ours message_rate 8', map { ("ours latency $_", "ours fresh $_") } @big;
 figure_h('portals_put_8B_polled', 'ours', 'portals_pingpong', 'put_polled', 8, undef, './mpt bench portals_pingpong --only put_polled');
 figure_abs('portals_eqget_empty', 'ours', 'portals_pingpong', 'eqget_empty', 0, undef, './mpt bench portals_pingpong --only eqget_empty');
+for my $fig ('match_exact', 'match_wild', 'match_exact_walk', 'match_wild_walk') {
+	figure_abs("portals_${fig}_$_", 'ours', 'portals_match', $fig, $_, undef, './mpt bench portals_match') for sizes('portals_match', $fig, 'ours');
+}
 for my $lib (@libs) {
 	figure_h("mpi_latency_8B_over_h_$lib", $lib, 'mpi_short', 'latency', 8, undef, sprintf($p2p, $lib, 'latency'));
 }
@@ -678,6 +702,15 @@ push @sections, ['Point to point', 'Two ranks on two cores, half round trips; me
 	push @s, $us->('store through SMARTMAP, data new', 'smartmap_pingpong', 'smartmap_copy_fresh'), $us->("MPI ($label{ours})", 'mpi_p2p', 'latency') if exists $label{ours};
 	push @sections, ['Portals and SMARTMAP', 'PtlPut half round trips; PtlGet a whole one, with the target outside of the library.',
 		plot('Portals and SMARTMAP', 'message length', 'microseconds', @s)];
+}
+{
+	my $i = 0;
+	my @s = map { my ($text, $fig) = @$_;
+		[$text, [map { [$_, value_of('ours', 'portals_match', $fig, $_) / 1e3] } drawn('portals_match', $fig, 'ours')], $colour[$i++ % @colour]] }
+		['entries that compare all bits', 'match_exact'], ['every eighth is a wildcard', 'match_wild'],
+		['all bits, list walked', 'match_exact_walk'], ['wildcards, list walked', 'match_wild_walk'];
+	push @sections, ['Match lists', 'PtlPut of 8 bytes to the own process, taken by the last entry of a list; PTL_INDEX_FROM=0 walks it.',
+		plot('Match lists', 'entries', 'microseconds', @s)];
 }
 for my $n (2, 4) {
 	my $over = $n > $cpus ? "$n ranks on $cpus cores: oversubscribed. Libraries that spin without giving up the core wait for their time slices." : "$n ranks, each on its core.";
