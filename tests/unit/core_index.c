@@ -174,8 +174,8 @@ static void t_index_finds_what_the_walk_finds(void)
 			return;
 		}
 	}
-	diag("seed %llu: %u requests, %u taken; lists of up to %u, %u entries found in %u indices", (unsigned long long)seed,
-	     asked, found, longest, in_place, indexed);
+	diag("seed %llu: %u requests, %u taken; lists of up to %u, %u entries found in %u indices",
+	     (unsigned long long)seed, asked, found, longest, in_place, indexed);
 	CHECK(indexed > scripts && found > asked / 10 && longest > 200);
 }
 
@@ -212,7 +212,9 @@ static void t_numbers_do_not_run_out(void)
 
 int main(int argc, char **argv)
 {
-	static const struct t_case cases[] = { T(t_index_finds_what_the_walk_finds), T(t_numbers_do_not_run_out), { 0 } };
+	static const struct t_case cases[] = {
+		T(t_index_finds_what_the_walk_finds), T(t_numbers_do_not_run_out), { 0 }
+	};
 
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--seed"))
