@@ -3,8 +3,8 @@
 # among them T_PATH, its name in scripts.
 CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/direct:tests/conform/t_conform:ranks=2,env=T_PATH=direct \
-	conform/inbox:tests/conform/t_conform:ranks=2,env=T_PATH=inbox+T_POLL=1 \
-	conform/early:tests/conform/t_conform:ranks=2,env=T_PATH=early+T_POLL=1+T_EARLY=1 \
+	conform/inbox:tests/conform/t_conform:ranks=2,env=T_PATH=inbox+T_POLL=1+PTL_SPIN=20000 \
+	conform/early:tests/conform/t_conform:ranks=2,env=T_PATH=early+T_POLL=1+T_EARLY=1+PTL_SPIN=20000 \
 	conform/far:tests/conform/t_conform:ranks=2,env=T_PATH=far+PTL_ADOPT=none \
 	conform/far-inbox:tests/conform/t_conform:ranks=2,env=T_PATH=far-inbox+PTL_ADOPT=none+T_POLL=1 \
 	conform/bounce:tests/conform/t_conform:ranks=2,env=T_PATH=bounce+PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
@@ -20,3 +20,10 @@ P3_TESTS += $(CONFORM_PATHS)
 EXTRA_DIST += tests/conform/README.md tests/conform/rules tests/conform/04-interface.ptl tests/conform/09-entries.ptl \
 	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl \
 	tests/conform/13-moving.ptl tests/conform/42-matching.ptl
+EXTRA_DIST += tests/conform/mutate tests/conform/mutations
+# What tests/conform/mutate needs to know to build the library with one file changed.
+conform-flags:
+	@echo 'cc: $(CC)'
+	@echo 'flags: $(DEFS) $(DEFAULT_INCLUDES) $(portals_libportals_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)'
+	@echo 'objects: $(portals_libportals_la_OBJECTS)'
+.PHONY: conform-flags

@@ -22,6 +22,7 @@
 #include <dirent.h>
 #include <limits.h>
 
+#define PT_BELL		10
 #define PT_DEFAULT	4		/* the portal of events that do not name one */
 #define MAX_QUEUES	8
 #define MAX_MDS		64
@@ -89,6 +90,7 @@ struct side {
 	uint64_t base_syncs[2];
 	long long drops;
 	unsigned acs;			/* access control entries to be put right */
+	int polled;			/* portals are polled, perhaps */
 };
 
 static struct side side[2] = { { .name = "i" }, { .name = "t" } };
@@ -178,6 +180,53 @@ static void settle(struct side *s)
 		     PtlErrorStr((unsigned)rc));
 }
 
+/*
+ * A barrier in which the waiting side is inside PtlEQPoll, so that what the other sends meanwhile goes by its inbox. The
+ * last to arrive rings: a message wakes the other.
+ */
+static ptl_handle_md_t bell;
+
+static void hang_bell(void)
+{
+	ptl_handle_md_t md;
+	ptl_handle_me_t me;
+
+	if (p_post_at(PT_BELL, 0, ~0ull, PTL_RETAIN, p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
+			PTL_MD_EVENT_START_DISABLE, p_idle_eq), PTL_RETAIN, &me, &md) ||
+	    PtlMDBind(ni, p_md(NULL, 0, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &bell))
+		bail("the bell");
+}
+
+static void meet(void)
+{
+	struct t_page *p = t_page();
+	uint32_t turn = atomic_load(&p->turn);
+	double late = 0;
+	ptl_event_t ev;
+	int which;
+
+	if (!p_poll || t_size() == 1) {
+		t_barrier();
+		return;
+	}
+	if (atomic_fetch_add(&p->arrived, 1) + 1 == p->size) {
+		atomic_fetch_add(t_word(W_SYNCS + t_rank()), 1);
+		atomic_store(&p->arrived, 0);
+		atomic_fetch_add(&p->turn, 1);
+		if (PtlPut(bell, PTL_NO_ACK_REQ, peer, PT_BELL, (ptl_ac_index_t)lim.max_ac_index, 0, 0, 0) != PTL_OK)
+			bail("%s: rank %d: the bell does not ring", script->id, t_rank());
+		return;
+	}
+	while (PtlEQPoll(&p_idle_eq, 1, 20, &ev, &which) != PTL_OK) {
+		if (atomic_load(&p->dead))
+			bail("rank %d: another rank has died", t_rank());
+		if (!late && atomic_load(&p->turn) != turn)
+			late = t_now() + p_patience;
+		if (late && t_now() > late)
+			bail("%s: rank %d: the bell was not heard", script->id, t_rank());
+	}
+}
+
 /* ---- events ---- */
 
 static struct queue *queue_of(struct side *s, ptl_handle_eq_t h)
@@ -218,7 +267,10 @@ static const char *kind_name(ptl_event_kind_t k)
 	return PtlEventKindStr(k) + strlen("PTL_EVENT_");
 }
 
-/* The next event: PTL_OK, PTL_EQ_DROPPED, or PTL_EQ_EMPTY when none came. By PtlEQGet and PtlEQPoll in turn. */
+/*
+ * The next event: PTL_OK, PTL_EQ_DROPPED, or PTL_EQ_EMPTY when none came. By PtlEQGet and PtlEQPoll in turn; where the
+ * other side still sends, by PtlEQPoll, so that its messages go straight to us.
+ */
 static int fetch(struct queue *q, ptl_event_t *ev)
 {
 	double until = t_now() + p_patience;
@@ -226,7 +278,7 @@ static int fetch(struct queue *q, ptl_event_t *ev)
 
 	fetches++;
 	for (unsigned n = 1;; n++) {
-		if (fetches % 2) {
+		if (fetches % 2 && !early_all) {
 			rc = PtlEQGet(q->h, ev);
 		} else {
 			rc = PtlEQPoll(&q->h, 1, 20, ev, &which);
@@ -235,7 +287,7 @@ static int fetch(struct queue *q, ptl_event_t *ev)
 		}
 		if (rc != PTL_EQ_EMPTY)
 			return rc;
-		if (fetches % 2 && n % 64)
+		if (fetches % 2 && !early_all && n % 64)
 			continue;
 		if (t_now() > until || other_failed())
 			return rc;
@@ -654,6 +706,7 @@ static void do_call(struct side *s, const struct call *c, struct scan *in, char 
 		remember_md(s, (ptl_handle_md_t)out[n_names - 1].word, &m->md);
 	if (!strncmp(c->name, "PtlACEntry", 10) && a[1].n < 32)
 		s->acs |= 1u << a[1].n;
+	s->polled |= !strcmp(c->name, "PtlPTPolled_np");
 	if (c->outs[0] == 'e' && n_names && o[0] && (rc == PTL_OK || rc == PTL_EQ_DROPPED)) {	/* it counts as read */
 		struct queue *q = queue_of(s, c->args[0] == 'b' ? ((uint32_t *)(void *)a[0].p)[(int)out[1].word] :
 								     (ptl_handle_eq_t)a[0].n);
@@ -802,6 +855,7 @@ static void begin(struct side *s)
 	s->vars.n = s->n_q = s->n_md = s->failed = s->dirty = 0;
 	s->drops = 0;
 	s->acs = 0;
+	s->polled = 0;
 	for (size_t i = 0; i < sizeof(builtin) / sizeof(*builtin); i++)
 		var_set(&s->vars, builtin[i].name, &builtin[i].v);
 	PtlGetUid(ni, &uid);
@@ -839,6 +893,8 @@ static void release(struct side *s)
 	ptl_uid_t uid = (ptl_uid_t)var_find(&s->vars, "uid")->n;
 	double until = t_now() + p_patience;
 
+	if (s->polled)
+		PtlPTPolled_np(ni, PT_DEFAULT, 0);
 	for (int pass = 0; pass < 3; pass++)
 		for (int i = s->vars.n; i-- > 0;) {
 			const struct val *v = &s->vars.var[i].v;
@@ -882,14 +938,14 @@ static void end(void)
 	for (int i = 0; i < 2; i++)
 		if (side[i].mine)
 			check_queues(&side[i]);
-	p_step();
+	meet();
 	for (int i = 0; i < 2; i++)
 		if (side[i].mine)
 			release(&side[i]);
 	for (int i = 0; i < 2; i++)
 		if (side[i].mine && !side[i].failed && !other_failed() && (!shared() || i))
 			check_left(&side[i]);
-	p_step();
+	meet();
 }
 
 /* Where the next line is the other side's both meet. @owed: a meeting that this side has put off for early lines. */
@@ -899,12 +955,12 @@ static void run(const int *choice)
 	int owed = 0;
 
 	run_no++;
-	p_step();
+	meet();
 	mem_reset();
 	for (int i = 0; i < 2; i++)
 		if (side[i].mine)
 			begin(&side[i]);
-	p_step();
+	meet();
 	for (int k = 0; k < script->n; k++) {
 		const struct line *l = &script->line[k];
 
@@ -913,13 +969,13 @@ static void run(const int *choice)
 				if (side[i].mine)
 					settle(&side[i]);
 			if (owed)
-				p_step();
+				meet();
 			owed = 1;
 		}
 		cur = l->who;
 		if (owed && (cur == BY_BOTH || !side[cur].mine || shared() ||
 			     !(l->early || (early_all && !strncmp(l->text, "expect", 6))))) {
-			p_step();
+			meet();
 			owed = 0;
 		}
 		for (int i = 0; i < 2; i++)
@@ -930,8 +986,8 @@ static void run(const int *choice)
 		if (side[i].mine)
 			settle(&side[i]);
 	if (owed)
-		p_step();
-	p_step();
+		meet();
+	meet();
 	end();
 }
 
@@ -1196,6 +1252,8 @@ int main(int argc, char **argv)
 	p_init();
 	if (patience)
 		p_patience = atof(patience);
+	hang_bell();
+	t_barrier();
 	for (int i = 0; i < 2; i++) {
 		side[i].mine = i ? p_tgt : p_ini;
 		side[i].self = self;
