@@ -16,11 +16,12 @@ tests_conform_t_conform_SOURCES = tests/conform/t_conform.c tests/conform/lang.c
 	tests/conform/conform.h tests/conform/calls.h tests/conform/calls_ref.c tests/conform/calls_xt.c
 tests_conform_t_conform_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_conform_t_conform_LDADD = $(T_LIBS)
-P3_TESTS += $(CONFORM_PATHS)
+P3_TESTS += $(CONFORM_PATHS) conform/table:tests/conform/table:args=--check,nosan \
+	conform/mutations:tests/conform/mutate:args=--tap+24,limit=300,nosan
 EXTRA_DIST += tests/conform/README.md tests/conform/rules tests/conform/04-interface.ptl tests/conform/09-entries.ptl \
 	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl \
 	tests/conform/13-moving.ptl tests/conform/42-matching.ptl
-EXTRA_DIST += tests/conform/mutate tests/conform/mutations
+EXTRA_DIST += tests/conform/mutate tests/conform/mutations tests/conform/table
 # What tests/conform/mutate needs to know to build the library with one file changed.
 conform-flags:
 	@echo 'cc: $(CC)'

@@ -181,8 +181,8 @@ static void settle(struct side *s)
 }
 
 /*
- * A barrier in which the waiting side is inside PtlEQPoll, so that what the other sends meanwhile goes by its inbox. The
- * last to arrive rings: a message wakes the other.
+ * A barrier in which the waiting side is inside PtlEQPoll, so that what the other sends meanwhile goes by its inbox.
+ * The last to arrive rings: a message wakes the other.
  */
 static ptl_handle_md_t bell;
 
