@@ -2,20 +2,20 @@
 /*
  * index.c - long match lists: which entries can take these match bits at all
  *
- * From ni.index_from entries on, a list has an index beside its chain: entries are put into buckets by a hash of the bits
- * that most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own, the wild
+ * From ni.index_from entries on, a list has an index beside its chain: entries are put into buckets by a hash of the
+ * bits that most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own, the wild
  * ones. Both kinds of chain are in list order, kept by a number in each entry (seq); a search merges the bucket of the
  * request with the wild ones by that number, so it meets the entries in the order of the list and leaves out only such
  * as cannot match. The plain walk is the reference: whatever the index finds, the walk would have found.
  *
  * Everything here changes under the lock of the entry. The buckets' place is taken by the owner, once, for the longest
- * list that there can be; memory is touched as it is used. A mover that dies in here leaves an index that nobody trusts:
- * repair drops it (p3l_index_drop), the list is walked again, and the next insertion by the owner makes a new one.
+ * list that there can be; memory is touched as it is used. A mover that dies in here leaves an index that nobody
+ * trusts: repair drops it (p3l_index_drop), the list is walked again, and the next insertion by the owner makes a new one.
  */
 #include "p3l.h"
 
 #define GAP	((uint64_t)1 << 32)	/* between neighbours, when numbered anew */
-#define STEP	((uint64_t)1 << 16)	/* for an entry between two: beside the one that was inserted last, see number() */
+#define STEP	((uint64_t)1 << 16)	/* for an entry between two: number() */
 #define LOAD	2U		/* entries for each bucket before there are more buckets */
 #define MAX_LOG2 16U		/* buckets for the longest list, whatever its limit says by now */
 #define GROW	4		/* so many times the entries of today find room then */
@@ -39,7 +39,8 @@ static struct bucket *bucket_of(struct p3l_ni *ni, const struct p3l_pt *p, uint6
 	uint64_t off = p3_load(&p->index), hash = (bits & p->index_mask) * 0x9e3779b97f4a7c15ULL;
 	struct bucket *b;
 
-	if (p3_unlikely(log2 > 31 || off >= ni->size || ni->size - off < (uint64_t)sizeof(*b) << log2 || off % sizeof(*b)))
+	if (p3_unlikely(log2 > 31 || off >= ni->size || ni->size - off < (uint64_t)sizeof(*b) << log2 ||
+			off % sizeof(*b)))
 		return NULL;
 	b = (struct bucket *)((char *)ni + off);
 	return &b[hash >> 32 >> (32 - log2)];
@@ -173,8 +174,8 @@ static void build(struct p3l_ni *ni, struct p3l_pt *p)
 }
 
 /*
- * A number between those of the neighbours. Programs insert again and again before one entry, or behind one: the new one
- * is put beside its fellow of last time and leaves the rest of the gap to those to come. False: no room left.
+ * A number between those of the neighbours. Programs insert again and again before one entry, or behind one: the new
+ * one is put beside its fellow of last time and leaves the rest of the gap to those to come. False: no room left.
  */
 static bool number(struct p3l_ni *ni, struct p3l_me *me, ptl_ins_pos_t pos)
 {

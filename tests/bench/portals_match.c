@@ -37,9 +37,11 @@ static void make_list(ptl_pt_index_t pt, int n, int wild)
 
 	for (int i = 0; i < n; i++) {
 		int ignores = wild && i % 8 == 7 && i < n - 1;
-		ptl_match_bits_t bits = i == n - 1 ? BITS : ignores ? (ptl_match_bits_t)(i + 1) << 48 : (ptl_match_bits_t)i;
+		ptl_match_bits_t nth = (ptl_match_bits_t)i;
+		ptl_match_bits_t bits = i == n - 1 ? BITS : ignores ? (nth + 1) << 48 : nth;
 
-		check(PtlMEAttach(ni, pt, any, bits, ignores ? 0xff : 0, PTL_RETAIN, PTL_INS_AFTER, &me), "PtlMEAttach");
+		check(PtlMEAttach(ni, pt, any, bits, ignores ? 0xff : 0, PTL_RETAIN, PTL_INS_AFTER, &me),
+		      "PtlMEAttach");
 	}
 	check(PtlMDAttach(me, md, PTL_RETAIN, NULL), "PtlMDAttach");
 }
@@ -55,7 +57,8 @@ static double once(ptl_handle_md_t md, ptl_process_id_t self, ptl_pt_index_t pt,
 
 static int child(int quick)
 {
-	ptl_md_t md = { .start = &from, .length = sizeof(from), .threshold = PTL_MD_THRESH_INF, .eq_handle = PTL_EQ_NONE };
+	ptl_md_t md = { .start = &from, .length = sizeof(from), .threshold = PTL_MD_THRESH_INF,
+			.eq_handle = PTL_EQ_NONE };
 	ptl_pt_index_t pt = 0;
 	ptl_process_id_t self;
 	ptl_handle_md_t h;

@@ -2,8 +2,8 @@
 /*
  * core_index.c - long match lists: with the index as without it
  *
- * Two regions get the same entries at the same places of their lists, at random: one has an index, in the other lists are
- * walked, which is the reference. After each step some requests must be taken by the same entry in both. Lists grow to
+ * Two regions get the same entries at the same places of their lists, at random: one has an index, in the other lists
+ * are walked, which is the reference. After each step some requests must be taken by the same entry in both. Lists grow to
  * hundreds and shrink again; entries ignore no bits, some, or all. Options: --seed N, --scripts N.
  */
 #include <stdio.h>
@@ -152,7 +152,8 @@ static bool script(unsigned nth)
 		for (int n = 0; n < 600 && ok; n++) {
 			bool grow = phase % 2 ? rnd(5) == 0 : rnd(5) != 0;
 
-			ok = (grow || !n_live ? insert(ignore) : drop_one()) && ask() && ask() && (n % 50 || whole(side[0].ni));
+			ok = (grow || !n_live ? insert(ignore) : drop_one()) && ask() && ask() &&
+			     (n % 50 || whole(side[0].ni));
 			if (side[0].ni->pt[PT].longest > longest)
 				longest = side[0].ni->pt[PT].longest;
 			if (ok && !rnd(2000))
