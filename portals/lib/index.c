@@ -3,14 +3,16 @@
  * index.c - long match lists: which entries can take these match bits at all
  *
  * From ni.index_from entries on, a list has an index beside its chain: entries are put into buckets by a hash of the
- * bits that most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own, the wild
- * ones. Both kinds of chain are in list order, kept by a number in each entry (seq); a search merges the bucket of the
- * request with the wild ones by that number, so it meets the entries in the order of the list and leaves out only such
- * as cannot match. The plain walk is the reference: whatever the index finds, the walk would have found.
+ * bits that most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own,
+ * the wild ones. Both kinds of chain are in list order, kept by a number in each entry (seq); a search merges the
+ * bucket of the request with the wild ones by that number, so it meets the entries in the order of the list and
+ * leaves out only such as cannot match. The plain walk is the reference: whatever the index finds, the walk would
+ * have found.
  *
- * Everything here changes under the lock of the entry. The buckets' place is taken by the owner, once, for the longest
- * list that there can be; memory is touched as it is used. A mover that dies in here leaves an index that nobody
- * trusts: repair drops it (p3l_index_drop), the list is walked again, and the next insertion by the owner makes a new one.
+ * Everything here changes under the lock of the entry. The buckets' place is taken by the owner, once, for the
+ * longest list that there can be; memory is touched as it is used. A mover that dies in here leaves an index that
+ * nobody trusts: repair drops it (p3l_index_drop), the list is walked again, and the next insertion by the owner
+ * makes a new one.
  */
 #include "p3l.h"
 

@@ -2,9 +2,9 @@
 /*
  * core_index.c - long match lists: with the index as without it
  *
- * Two regions get the same entries at the same places of their lists, at random: one has an index, in the other lists
- * are walked, which is the reference. After each step some requests must be taken by the same entry in both. Lists grow to
- * hundreds and shrink again; entries ignore no bits, some, or all. Options: --seed N, --scripts N.
+ * Two regions get the same entries at the same places of their lists, at random: one has an index, in the other
+ * lists are walked, which is the reference. After each step some requests must be taken by the same entry in both.
+ * Lists grow to hundreds and shrink again; entries ignore no bits, some, or all. Options: --seed N, --scripts N.
  */
 #include <stdio.h>
 #include "../common/tap.h"
