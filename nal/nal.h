@@ -13,7 +13,8 @@
  *    has ended when put() returns.
  *  - Order: two operations of one NI to the same target reach the target's matching in the order of the calls.
  *    (Puts to a polled entry wait in the inbox, and what is behind them in it waits too; gets do not wait for them.)
- *  - None of them blocks but wait(). progress() may be called at any time by any thread of the owner.
+ *  - None of them waits for a call of another process, but wait(). One that goes over a network may wait for room to be
+ *    made by that process's own interrupts. progress() may be called at any time by any thread of the owner.
  *  - Nothing is called back into the NAL from inside an operation.
  *
  * A further ability is a flag and an optional operation, never a test of the NAL's name.
@@ -62,7 +63,7 @@ struct nal_ni {
 	ptl_ni_limits_t limits;
 	uint32_t uid, jid;
 	struct nal_peer *peer;		/* [n_peers] */
-	uint32_t n_peers;
+	uint32_t n_peers;		/* slots from here on are on other nodes: id() knows them */
 	const uint32_t *pids;		/* [n_peers] Portals pid of each process of the node */
 	uint32_t spin, yield;		/* knobs */
 	int64_t hang_ns;
@@ -110,8 +111,12 @@ struct nal_ops {
 	void (*attend)(struct nal_ni *ni, bool on);
 	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */
 	void (*wait)(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
+	/* Another thread of this process has logged events: whoever sleeps in wait() looks again. Optional: for NALs that
+	 * others are built on. */
+	void (*wake)(struct nal_ni *ni);
 };
 
 extern const struct nal_ops nal_smartmap;
+extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */
 
 #endif

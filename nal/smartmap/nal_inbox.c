@@ -376,6 +376,14 @@ void nal_polled(struct nal_ni *ni, uint32_t pt, bool on)
 	drain_own(ni, NULL);			/* what was left for us with a plain store nobody else takes */
 }
 
+/* By a thread of ours. The fence pairs with the sleeper's membarrier(). */
+void nal_wake(struct nal_ni *ni)
+{
+	p3_fence();
+	if (p3_load(&ni->l->sleeping))
+		nal_wake_slow(ni->l);
+}
+
 void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 {
 	struct p3l_ni *l = ni->l;

@@ -94,6 +94,7 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);
 void nal_attend(struct nal_ni *ni, bool on);
 void nal_polled(struct nal_ni *ni, uint32_t pt, bool on);
+void nal_wake(struct nal_ni *ni);
 void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
 
 static inline void wake(struct nal_ni *ni, struct p3l_ni *l)

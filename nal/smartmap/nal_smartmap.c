@@ -566,4 +566,5 @@ const struct nal_ops nal_smartmap = {
 	.progress = nal_progress,
 	.attend = nal_attend,
 	.wait = nal_wait,
+	.wake = nal_wake,
 };
