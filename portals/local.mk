@@ -39,9 +39,12 @@ nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/
 	nal/smartmap/nal_hand.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
 portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)
+if HAVE_LIBEV
+portals_libportals_la_SOURCES += $(wire_sources) $(frame_sources) $(tcp_sources) $(gp_sources)
+endif
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \
 	-I$(top_srcdir)/portals/api
-portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la
+portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la $(LIBEV_LIBS)
 portals_libportals_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 
 # PMI-1 for programs of the XT: a library of its own, so that its names are only in programs that ask for it.

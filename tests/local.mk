@@ -7,7 +7,8 @@
 # prints TAP (exit status 77: skipped, the last line of stderr says why). Options:
 #	limit=SECONDS	time limit (60)			ranks=N		N ranks under tests/common/multi
 #	args=A+B	arguments			env=A=x+B=y	environment
-#	killed=RANK	that rank is meant to die	warns		the test announces warnings of the library
+#	pernode=K	K of them on each virtual node	warns		the test announces warnings of the library
+#	killed=RANK	that rank is meant to die
 #	valgrind	also in part valgrind		nosan		not in part sanitizers
 # A test finds P3_BUILD, P3_SRC, MPT_BUILD (when ./mpt built it: MPICH is in $MPT_BUILD/mpich-portals, what is
 # installed in $MPT_BUILD/prefix) in its environment and runs in an empty folder, which is also its TMPDIR.

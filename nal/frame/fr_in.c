@@ -344,7 +344,7 @@ static void go_back(struct fr_engine *e, struct fr_peer *p, const struct wire_hd
 	if (h->ack[k] != c->base || c->base == c->next)
 		return;					/* about a frame that has come since */
 	if (h->flags & WIRE_F_BUSY) {
-		c->hold = c->probe = true;
+		c->hold = c->probe = c->busy = true;
 		c->sent = c->base;
 		c->again_at = e->now + e->rto;
 		return;

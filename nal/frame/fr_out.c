@@ -15,7 +15,7 @@
 void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32_t fail)
 {
 	if (m->sending) {
-		p3l_send_end(&e->env, e->l, &m->send, fail);
+		p3l_send_end(&e->env, e->l, &m->send, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
 		e->logged = true;
 	}
 	if (m->op) {
@@ -213,7 +213,7 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 		if (wire_before(c->sent, c->base))
 			c->sent = c->base;
 		c->tries = 0;
-		c->probe = c->hold = false;
+		c->probe = c->hold = c->busy = false;
 		c->again_at = e->link->lossy && c->base != c->sent ? e->now + e->rto : 0;
 	}
 	if (h->done - p->req_done > p->req_next - p->req_done)

@@ -210,7 +210,7 @@ int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 		m->iov = s->iov;
 		m->iov_n = s->iov_n;
 		m->off = s->loff;
-		m->direct = true;	/* its own initiator named it */
+		m->direct = s->flags & P3L_MD_DIRECT;
 	}
 	fr_queue(p, m);
 	fr_pump(e, p);

@@ -110,7 +110,8 @@ struct fr_chan {
 	struct fr_msg *q, **q_end;	/* not all in frames yet */
 	uint32_t base, next, sent;	/* oldest unacknowledged frame, next to be made, next to be sent */
 	bool probe;			/* one frame at a time until something is acknowledged */
-	bool hold;			/* nothing until again_at: the other side is busy */
+	bool hold;			/* nothing until again_at: */
+	bool busy;			/* the other side has said so, and has taken nothing since */
 	uint32_t tries;
 	int64_t again_at;		/* when the oldest frame is sent again; 0: none out */
 	uint32_t expect;		/* in: number of the next frame */
@@ -205,6 +206,12 @@ void fr_flush(struct fr_engine *e);
 int64_t fr_timer(struct fr_engine *e);
 /* Nothing of ours is on its way to @p, and nothing that it has asked for. */
 bool fr_idle(const struct fr_peer *p);
+/* Requests to @p wait for its owner to make room: nobody should wait for that inside a call. */
+static inline bool fr_busy(const struct fr_peer *p)
+{
+	return p->ch[FR_REQUEST].busy;
+}
+
 /* Is there room for a call to @p? */
 bool fr_room(const struct fr_engine *e, const struct fr_peer *p);
 

@@ -86,6 +86,11 @@ static inline void number_straight(const struct p3l_ni *l, struct nal_eq *e, uin
 	ev->link = e->straight++ << 1 | 1;
 }
 
+static __attribute__((noinline)) void from_afar(struct nal_ni *ni, uint32_t slot, ptl_process_id_t *id)
+{
+	*id = ni->nal->id(ni, slot);
+}
+
 /* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
 static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
 {
@@ -93,7 +98,10 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event
 
 	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
 	ev->initiator.nid = ni->l->nid;
-	ev->initiator.pid = p3_likely(s->initiator < ni->n_peers) ? ni->pids[s->initiator] : PTL_PID_ANY;
+	if (p3_likely(s->initiator < ni->n_peers))
+		ev->initiator.pid = ni->pids[s->initiator];
+	else
+		from_afar(ni, s->initiator, &ev->initiator);
 	ev->uid = ni->uid;
 	ev->jid = ni->jid;
 	ev->pt_index = s->pt;

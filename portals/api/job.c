@@ -27,7 +27,8 @@ P3A_API int PtlRtBarrier_np(void)
 		return PTL_OK;
 	if (j->source == P3_RT_PMI1)
 		return p3_rt_barrier() ? PTL_FAIL : PTL_OK;
-	if (!p3_load_acq(&p3a_table[0]))	/* started by hand: only those on this node can be asked */
+	/* started by hand: only those on this node can be asked */
+	if (!p3_load_acq(&p3a_table[0]) || j->nodes > 1)
 		return PTL_FAIL;
 	return smartmap_barrier() ? PTL_FAIL : PTL_OK;
 }

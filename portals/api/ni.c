@@ -4,6 +4,8 @@
  *
  * p3a_lock_ protects the table and the counts of initialisations; other calls only read the table.
  */
+#include "config.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -92,6 +94,16 @@ static void set_limits(const ptl_ni_limits_t *d, ptl_ni_limits_t *l)
 	l->max_getput_md = limit(d->max_getput_md, l->max_getput_md, 8);
 }
 
+/* The runtime has seen to it that there is one (check_shape() in p3_rt.c). */
+static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3_knobs *k)
+{
+#ifdef HAVE_LIBEV
+	if (job->nodes > 1 || k->nal == P3_NAL_GP)
+		return &nal_gp;
+#endif
+	return &nal_smartmap;
+}
+
 static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)
 {
 	const struct p3_rt_job *job = p3_rt_get(NULL);
@@ -104,7 +116,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 		return NULL;
 	set_limits(desired, &ni->limits);
 	ni->iface = iface;
-	ni->nal = &nal_smartmap;
+	ni->nal = choose(job, k);
 	ni->refs = 1;
 	ni->uid = job->uid;
 	ni->jid = job->jid;

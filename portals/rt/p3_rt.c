@@ -67,7 +67,8 @@ int p3_rt_oversubscribed(void)
 {
 	const struct p3_rt_job *j = p3_rt_get(NULL);
 
-	return j && j->local_size > (uint32_t)(node_cores > 0 ? node_cores : p3_rt_cores());
+	/* virtual nodes share the cores of one machine */
+	return j && (j->machines ? j->local_size : j->size) > (uint32_t)(node_cores > 0 ? node_cores : p3_rt_cores());
 }
 
 /* ---- building the job ---- */
@@ -136,10 +137,9 @@ static void boot_id(char *s, size_t len)
 /* Unique among the jobs of this machine and boot: kind, user, hash of what identifies the job, node, boot. */
 static void job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
 {
-	char boot[40];
-
-	boot_id(boot, sizeof(boot));
-	snprintf(j->name, sizeof(j->name), "p3-%s-%u-%016llx-n%u-%s", kind, j->uid, (unsigned long long)hash, j->node, boot);
+	boot_id(j->boot, sizeof(j->boot));
+	snprintf(j->name, sizeof(j->name), "p3-%s-%u-%016llx-n%u-%s", kind, j->uid, (unsigned long long)hash, j->node,
+		 j->boot);
 }
 
 static uint32_t jid_of(uint64_t hash)
@@ -224,8 +224,8 @@ static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 	j->jid = e->jid ? e->jid : jid_of(h);
 	h = p3_map_hash(p3_map_hash(h, &j->uid, sizeof(j->uid)), &j->jid, sizeof(j->jid));
 	job_name(j, "env", h);
-	k[0] = p3_map_hash(h, j->name, strlen(j->name));
-	k[1] = p3_map_hash(k[0], j->name, strlen(j->name));
+	k[0] = p3_map_hash(h, j->boot, strlen(j->boot));	/* the same on each virtual node */
+	k[1] = p3_map_hash(k[0], j->boot, strlen(j->boot));
 	memcpy(j->key, k, sizeof(k));
 
 	/* With real pids the peers can be asked; with others our parent (the shell that started all) must do. */
@@ -325,10 +325,23 @@ static int get_key(uint8_t key[16])
 }
 
 /*
- * The order of ranks: "p3-order" is the method, "3:N" with N pieces "p3-order-0".. of decimal ranks, one for each
+ * Launch slots of one machine, @per of them on each virtual node. Where the launcher has several nodes, they stay: the ranks
+ * of each would have to be cut apart by themselves, and nobody needs that.
+ */
+static void virtual_nodes(struct p3_rt_job *j, uint32_t *node, uint32_t per)
+{
+	if (!per || j->nodes > 1)
+		return;
+	for (uint32_t s = 0; s < j->size; s++)
+		node[s] = s / per;
+	j->nodes = (j->size + per - 1) / per;
+}
+
+/*
+ * The order of ranks: "p3-order" is the method, the pieces, and the ranks of a virtual node: "3:N:R" with N pieces "p3-order-0".. of decimal ranks, one for each
  * slot, separated by ':'.
  */
-static int put_order(int method, const uint32_t *order, uint32_t size)
+static int put_order(int method, const uint32_t *order, uint32_t size, uint32_t per_node)
 {
 	char name[32], text[P3_PMI_LINE];
 	uint32_t pieces = 0, i = 0;
@@ -343,17 +356,18 @@ static int put_order(int method, const uint32_t *order, uint32_t size)
 		if (p3_pmi_put(&the_pmi, name, text))
 			return -1;
 	}
-	snprintf(text, sizeof(text), "%d:%u", method, pieces);
+	snprintf(text, sizeof(text), "%d:%u:%u", method, pieces, per_node);
 	return p3_pmi_put(&the_pmi, "p3-order", text);
 }
 
-static int get_order(const uint32_t *node, uint32_t *order, uint32_t size)
+static int get_order(struct p3_rt_job *j, uint32_t *node, uint32_t *order, uint32_t size)
 {
 	char name[32], text[P3_PMI_LINE];
-	uint32_t head[2], have = 0;
+	uint32_t head[3], have = 0;
 
-	if (p3_pmi_get(&the_pmi, "p3-order", text, sizeof(text)) || p3_map_list(text, head, 2) != 2)
+	if (p3_pmi_get(&the_pmi, "p3-order", text, sizeof(text)) || p3_map_list(text, head, 3) != 3)
 		return -1;
+	virtual_nodes(j, node, head[2]);
 	if (head[0] != 3)
 		return p3_rt_reorder((int)head[0], NULL, node, size, order, the_pmi.err, sizeof(the_pmi.err));
 	for (uint32_t i = 0; i < head[1]; i++) {
@@ -386,19 +400,20 @@ static int apply_order(struct p3_rt_job *j, const uint32_t *node_of_slot, const 
 }
 
 /* Launch rank 0 decides for all. A bad file ends the job here. */
-static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *node, uint32_t *order)
+static int share(struct p3_rt_job *j, const struct p3_knobs *k, uint32_t *node, uint32_t *order)
 {
 	char name[32], text[P3_CPUS_TEXT];
 	struct p3_cpus c;
 
 	if (!j->launch_rank) {
+		virtual_nodes(j, node, (uint32_t)k->pes_per_node);
 		if (p3_rt_reorder((int)k->reorder_method, k->reorder_file, node, j->size, order, the_err, sizeof(the_err)))
 			return refuse_job();
 		if (random_key(j->key))
 			return -1;
 		if (j->size == 1)
 			return 0;
-		if (put_key(j->key) || put_order((int)k->reorder_method, order, j->size))
+		if (put_key(j->key) || put_order((int)k->reorder_method, order, j->size, (uint32_t)k->pes_per_node))
 			return pmi_failed("publishing the job's key");
 	}
 	if (!p3_cpus_get(0, &c)) {
@@ -411,13 +426,13 @@ static int share(struct p3_rt_job *j, const struct p3_knobs *k, const uint32_t *
 			 "PtlInit or MPI_Init?)", the_pmi.err, k->init_timeout_s);
 		return -1;
 	}
-	if (j->launch_rank && (get_key(j->key) || get_order(node, order, j->size)))
+	if (j->launch_rank && (get_key(j->key) || get_order(j, node, order, j->size)))
 		return pmi_failed("reading the job's key and rank order");
 	return 0;
 }
 
 /*
- * Cores that the ranks of our node have together. The others are asked (one round trip each) only where our own are too
+ * Cores that the ranks of our node, or of all virtual nodes of this machine, have together. The others are asked (one round trip each) only where our own are too
  * few, and we have been bound: with the launcher's own processors (our parent's) there is nothing to add.
  */
 static void count_cores(const struct p3_rt_job *j)
@@ -431,10 +446,10 @@ static void count_cores(const struct p3_rt_job *j)
 		return;
 	}
 	bound = p3_cpus_get(getppid(), &c) || memcmp(&all, &c, sizeof(c));
-	for (uint32_t i = 0; bound && i < j->local_size && p3_cpus_count(&all) < (int)j->local_size; i++) {
-		if (i == j->local_rank)
+	for (uint32_t r = 0; bound && r < j->size && p3_cpus_count(&all) < (int)(j->machines ? j->local_size : j->size); r++) {
+		if (r == j->rank || (j->machines && j->node_of[r] != j->node))
 			continue;
-		key_name(name, sizeof(name), "cpu", j->launch_of[j->local_ranks[i]]);
+		key_name(name, sizeof(name), "cpu", j->launch_of[r]);
 		if (!p3_pmi_get(&the_pmi, name, text, sizeof(text)) && !p3_cpus_parse(text, &c))
 			p3_cpus_or(&all, &c);
 	}
@@ -483,6 +498,7 @@ static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 	if (nodes < 1)
 		goto out;
 	j->nodes = (uint32_t)nodes;
+	j->machines = nodes > 1 ? (uint32_t)nodes : 0;
 	if (share(j, k, node, order))
 		goto out;
 	if (apply_order(j, node, order)) {
@@ -569,18 +585,41 @@ void PtlRtPmiShared_np(void)
 
 /* ---- the one job ---- */
 
-/* The only place that refuses a job for its shape: several nodes, or more ranks than a node has windows. */
+/* How many ranks has the fullest node? All ranks must come to the same. */
+static uint32_t most_on_a_node(const struct p3_rt_job *j)
+{
+	uint32_t most = 0;
+
+	for (uint32_t r = 0; r < j->size; r++)
+		if (j->local_of[r] >= most)
+			most = j->local_of[r] + 1;
+	return most;
+}
+
+/* The only place that refuses a job for its shape: nodes that nothing joins, or more ranks than a node has windows. */
 static int check_shape(const struct p3_rt_job *j)
 {
-	if (j->nodes == 1 && j->size <= SMARTMAP_MAX_PEERS)
-		return 0;
-	if (j->nodes == 1)
-		snprintf(the_err, sizeof(the_err), "the job has %u ranks on this node; the address space has windows for at "
-			 "most %d. Start fewer ranks", j->size, SMARTMAP_MAX_PEERS);
-	else
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const char *lack = NULL;
+
+#ifndef HAVE_LIBEV
+	lack = "which this build does not have: libev was missing when it was configured (Debian: libev-dev)";
+#endif
+	if (k->nal == P3_NAL_SMARTMAP)
+		lack = "and PTL_NAL=smartmap leaves it out";
+	if (most_on_a_node(j) > SMARTMAP_MAX_PEERS) {
+		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %s node; the address space has windows for at "
+			 "most %d. Start fewer ranks%s", most_on_a_node(j), j->nodes == 1 ? "this" : "a", SMARTMAP_MAX_PEERS,
+			 j->nodes == 1 ? "" : " on a node");
+	} else if (j->nodes > 1 && lack) {
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
-			 "network transport, which this version does not have. Start all ranks on one node (aprun without "
-			 "-N, or with -N at least -n)", j->size, j->nodes);
+			 "network transport, %s. Start all ranks on one node (aprun without -N, or with -N at least -n)",
+			 j->size, j->nodes, lack);
+	} else if (k->nal == P3_NAL_GP && lack) {
+		snprintf(the_err, sizeof(the_err), "PTL_NAL=gp needs a network transport, %s", lack);
+	} else {
+		return 0;
+	}
 	return j->source == P3_RT_PMI1 ? refuse_job() : -1;
 }
 

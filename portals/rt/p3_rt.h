@@ -32,6 +32,8 @@ struct p3_rt_job {
 	int real_pids;			/* 1: pid[] of the local ranks are their Unix pids */
 	uint32_t *local_ranks;		/* [local_size] rank of each local rank */
 	uint32_t *launch_of;		/* [size] launcher's number of each rank */
+	uint32_t machines;		/* nodes as the launcher sees them; 0: all ranks are on this machine */
+	char boot[40];			/* this machine, since it was started */
 };
 
 #define P3_RT_PID0	256

@@ -149,3 +149,38 @@ tests_api_t_told_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_told_LDADD = portals/pmi/libpmi.la $(T_LIBS)
 P3_TESTS += api/look:tests/api/t_look:valgrind api/look-2:tests/api/t_look:ranks=2 \
 	api/told-3:tests/api/t_told:ranks=3 api/told-3-late:tests/api/t_told:ranks=3,args=late
+
+# Several virtual nodes: pairs of ranks on two of them; eight on three, where some pairs are on one node and some are
+# not.
+if HAVE_LIBEV
+check_PROGRAMS += tests/api/t_nodes
+tests_api_t_nodes_SOURCES = tests/api/t_nodes.c tests/api/ptl.h
+tests_api_t_nodes_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_nodes_LDADD = $(T_LIBS)
+P3_TESTS += api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
+	api/put-net-poll:tests/api/t_put:ranks=2,pernode=1,limit=120,env=T_POLL=1 \
+	api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240 \
+	api/match-net:tests/api/t_match:ranks=2,pernode=1,limit=120 \
+	api/match-net-8:tests/api/t_match:ranks=8,pernode=3,limit=240 \
+	api/get-net:tests/api/t_get:ranks=2,pernode=1,limit=120 \
+	api/get-net-poll:tests/api/t_get:ranks=2,pernode=1,limit=120,env=T_POLL=1 \
+	api/get-net-8:tests/api/t_get:ranks=8,pernode=3,limit=240 \
+	api/iovec-net:tests/api/t_iovec:ranks=2,pernode=1,limit=120 \
+	api/iovec-net-8:tests/api/t_iovec:ranks=8,pernode=3,limit=240 \
+	api/update-net:tests/api/t_update:ranks=2,pernode=1,limit=120 \
+	api/update-net-8:tests/api/t_update:ranks=8,pernode=3,limit=240 \
+	api/eq-net:tests/api/t_eq:ranks=2,pernode=1,limit=120 \
+	api/eq-net-8:tests/api/t_eq:ranks=8,pernode=3,limit=240 \
+	api/bad-net:tests/api/t_bad:ranks=2,pernode=1,limit=120 \
+	api/swap-net:tests/api/t_swap:ranks=2,pernode=1,limit=120 \
+	api/swap-net-8:tests/api/t_swap:ranks=8,pernode=3,limit=240 \
+	api/rules-net:tests/api/t_rules:ranks=2,pernode=1,limit=120 \
+	api/rules-net-8:tests/api/t_rules:ranks=8,pernode=3,limit=240 \
+	api/polled-net:tests/api/t_polled:ranks=2,pernode=1,limit=120 api/look-net:tests/api/t_look:ranks=2,pernode=1 \
+	api/busy-net:tests/api/t_busy:ranks=2,pernode=1,limit=120 \
+	api/waiters-net:tests/api/t_waiters:ranks=2,pernode=1,limit=120 api/init-net:tests/api/t_init:ranks=2,pernode=1
+P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
+	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
+	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \
+	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,args=kill
+endif

@@ -212,16 +212,16 @@ static void t_status_registers(void)
 
 static void t_distances(void)
 {
-	ptl_process_id_t id;
+	ptl_process_id_t id, mine;
 	unsigned long d = 77;
 
-	CHECK_INT(PtlGetId(ni, &id), PTL_OK);
-	CHECK_INT(PtlNIDist(ni, id, &d), PTL_OK);
+	CHECK_INT(PtlGetId(ni, &mine), PTL_OK);
+	CHECK_INT(PtlNIDist(ni, mine, &d), PTL_OK);
 	CHECK_INT(d, 0);
 	for (int r = 0; r < t_size(); r++) {
 		CHECK_INT(PtlGetRankId(ni, (unsigned)r, &id), PTL_OK);
 		CHECK_INT(PtlNIDist(ni, id, &d), PTL_OK);
-		CHECK_INT(d, r != t_rank());
+		CHECK_INT(d, r == t_rank() ? 0 : id.nid == mine.nid ? 1 : 2);
 	}
 	id.pid += 12345;
 	CHECK_INT(PtlNIDist(ni, id, &d), PTL_PROCESS_INVALID);
@@ -248,6 +248,8 @@ static void t_identity(void)
 	if (getenv("PTL_MY_JID")) {
 		ptl_nid_t nids[64];
 		ptl_pid_t pids[64];
+		const char *n = getenv("T_PER_NODE");
+		int per_node = n ? atoi(n) : 64;
 
 		CHECK_INT(jid, atoi(getenv("PTL_MY_JID")));
 		REQUIRE(t_size() <= 64);
@@ -255,7 +257,7 @@ static void t_identity(void)
 		CHECK_INT(PtlGetPIDMap(ni, pids, (unsigned)t_size()), PTL_OK);
 		CHECK_INT(PtlGetPIDMap(ni, pids, (unsigned)t_size() + 1), PTL_FAIL);
 		for (int i = 0; i < t_size(); i++) {	/* as tests/common/multi gave them */
-			CHECK_INT(nids[i], 1);
+			CHECK_INT(nids[i], 1 + 3 * (i / per_node));
 			CHECK_INT(pids[i], 300 + 7 * i);
 		}
 	}

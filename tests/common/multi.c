@@ -2,12 +2,13 @@
 /*
  * multi.c - start the ranks of a test on this machine, without a launcher
  *
- *	multi -n RANKS [-k RANK] COMMAND [ARG...]
+ *	multi -n RANKS [-N PER_NODE] [-k RANK] COMMAND [ARG...]
  *
  * Each rank gets the variables of the reference implementation (PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP, PTL_MY_JID) and
  * the descriptor of a shared page (multi.h). Their TAP lines become one numbered stream, each with its rank; the
  * plan comes last. A rank that dies of a signal or prints fewer lines than planned is a failed line; -k: that rank
- * is meant to be killed. The others notice a death by the page (t_barrier) or by the library.
+ * is meant to be killed. -N: so many ranks on each virtual node. The others notice a death by the page (t_barrier) or
+ * by the library.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -103,7 +104,7 @@ static void drain(int r)
 	}
 }
 
-static void start(int r, int n, int page_fd, char **argv)
+static void start(int r, int n, int per_node, int page_fd, char **argv)
 {
 	struct rank *k = &ranks[r];
 	char map[MAX_RANKS * 8], s[32];
@@ -134,8 +135,12 @@ static void start(int r, int n, int page_fd, char **argv)
 	snprintf(s, sizeof(s), "%d", page_fd);
 	setenv("T_PAGE_FD", s, 1);
 	for (int i = 0; i < n; i++)
-		at += snprintf(map + at, sizeof(map) - (size_t)at, "%s%d", i ? ":" : "", 1);
+		at += snprintf(map + at, sizeof(map) - (size_t)at, "%s%d", i ? ":" : "", 1 + 3 * (i / per_node));
 	setenv("PTL_NIDMAP", map, 1);
+	if (per_node < MAX_RANKS) {
+		snprintf(s, sizeof(s), "%d", per_node);
+		setenv("T_PER_NODE", s, 1);
+	}
 	at = 0;
 	for (int i = 0; i < n; i++)	/* not rank + constant: ids come from the map, and from nowhere else */
 		at += snprintf(map + at, sizeof(map) - (size_t)at, "%s%d", i ? ":" : "", 300 + 7 * i);
@@ -176,18 +181,20 @@ static void collect(int n, int killed)
 
 int main(int argc, char **argv)
 {
-	int n = 2, killed = -1, opt, fd, all_zero = 1;
+	int n = 2, per_node = MAX_RANKS, killed = -1, opt, fd, all_zero = 1;
 
-	while ((opt = getopt(argc, argv, "+n:k:")) != -1) {
+	while ((opt = getopt(argc, argv, "+n:N:k:")) != -1) {
 		if (opt == 'n')
 			n = atoi(optarg);
+		else if (opt == 'N')
+			per_node = atoi(optarg);
 		else if (opt == 'k')
 			killed = atoi(optarg);
 		else
 			return 2;
 	}
-	if (n < 1 || n > MAX_RANKS || optind >= argc)
-		return fprintf(stderr, "usage: multi -n RANKS [-k RANK] COMMAND [ARG...]\n"), 2;
+	if (n < 1 || n > MAX_RANKS || per_node < 1 || optind >= argc)
+		return fprintf(stderr, "usage: multi -n RANKS [-N PER_NODE] [-k RANK] COMMAND [ARG...]\n"), 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fd = memfd_create("t-page", 0);
 	if (fd < 0 || ftruncate(fd, T_PAGE_BYTES))
@@ -197,7 +204,7 @@ int main(int argc, char **argv)
 		return perror("multi: mmap"), 2;
 	t_page_->size = (uint32_t)n;
 	for (int r = 0; r < n; r++)
-		start(r, n, fd, argv + optind);
+		start(r, n, per_node, fd, argv + optind);
 	collect(n, killed);
 	for (int r = 0; r < n; r++) {
 		struct rank *k = &ranks[r];

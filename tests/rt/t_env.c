@@ -81,7 +81,7 @@ static void t_half_set_or_bad_variables_are_named(void)
 		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1:4294967295", "PTL_PIDMAP=3:3" }, "entry of rank 1 is the wildcard" },
 		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1:1", "PTL_PIDMAP=1:2", "PTL_MY_JID=0" }, "PTL_MY_JID=0: 0 means no job" },
 		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1:1", "PTL_PIDMAP=1:2", "PTL_MY_JID=j" }, "PTL_MY_JID=j: must" },
-		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1:2", "PTL_PIDMAP=1:2" }, "2 ranks on 2 (virtual) nodes" },
+		{ { "PTL_MY_RID=0", "PTL_NIDMAP=1:2", "PTL_PIDMAP=1:2", "PTL_NAL=smartmap" }, "2 ranks on 2 (virtual) nodes" },
 		{ { "PTL_SPIN=x" }, "PTL_SPIN=x: must be" },
 	};
 

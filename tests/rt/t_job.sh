@@ -38,7 +38,7 @@ ok $? t_bad_setting_is_one_line
 run -n 1 "$rank" : -n 3 -e PTL_SPIN=much "$rank"
 [ $? != 0 ] && [ "$(grep -c . err)" = 1 ] && grep -q 'rank 1 .*error: PTL_SPIN=much: must be' err
 ok $? t_bad_setting_of_some_ranks_is_one_line
-"$MPT_HYDRA" -launcher fork -hosts A,B -ppn 2 -n 4 "$rank" >out 2>err </dev/null
+PTL_NAL=smartmap "$MPT_HYDRA" -launcher fork -hosts A,B -ppn 2 -n 4 "$rank" >out 2>err </dev/null
 [ $? != 0 ] && grep -q 'ranks on 2 (virtual) nodes; ranks of different nodes need a network' err && [ ! -s out ]
 ok $? t_several_nodes_end_with_the_sentence
 "$MPT_HYDRA" -n 251 "$rank" >out 2>err </dev/null

@@ -33,12 +33,14 @@ refuses() {
 }
 a() { "$tools/aprun" --dry-run "$@"; }
 y() { "$tools/yod" -dry-run "$@"; }
-network="which this version does not have"
 
 gives t_defaults '-bind-to none -n 1 ./p' a -cc none ./p
 gives t_ranks '-bind-to none -n 4 ./p a b' a -cc none -n 4 ./p a b
 gives t_attached_and_long_forms '-bind-to none -n 4 ./p' a -cc none --pes=4 -N8 ./p
 gives t_program_options_stay_the_programs '-bind-to none -n 1 ./p -n 7 --help -N' a -cc none ./p -n 7 --help -N
+gives t_virtual_nodes '-bind-to none -genv PTL_PES_PER_NODE 2 -n 8 ./p' a -cc none -n 8 -N 2 ./p
+gives t_virtual_nodes_count_all_parts '-bind-to none -genv PTL_PES_PER_NODE 2 -n 2 ./p : -n 2 ./q' \
+	a -cc none -n 2 -N 2 ./p : -n 2 ./q
 gives t_two_dashes_end_the_options '-bind-to none -n 2 -p' a -cc none -n 2 -- -p
 gives t_quoting_survives "-bind-to none -n 1 ./p a\\ b \\'c \\* ''" a -cc none ./p 'a b' "'c" '*' ''
 gives t_parts_of_one_job '-bind-to none -n 1 ./a x : -n 2 -env V w ./b' a -cc none -n 1 ./a x : -n 2 -e V=w ./b
@@ -56,8 +58,6 @@ gives t_one_rank_more_than_cores "-bind-to none -n 2 ./p" taskset -c "$first" "$
 ok $? t_binding_is_said_on_request
 "$tools/aprun" --help | grep -q -- '--pes-per-node'; ok $? t_help
 
-refuses t_virtual_nodes_need_a_network "$network" a -n 8 -N 2 ./p
-refuses t_virtual_nodes_count_all_parts "$network" a -n 2 -N 2 ./p : -n 2 ./q
 refuses t_no_program 'no program to run' a -n 2
 refuses t_no_program_before_colon 'no program to run' a -n 2 : ./p
 refuses t_nothing_after_colon "nothing follows ':'" a -n 2 ./p :
@@ -85,10 +85,10 @@ fi
 
 gives t_yod_ranks '-bind-to none -n 249 ./p -sz 3' y -sz 249 ./p -sz 3
 gives t_yod_np_and_vn '-bind-to none -n 249 ./p' y -np 249 -VN -target linux -list 0 ./p
+gives t_yod_single_node '-bind-to none -genv PTL_PES_PER_NODE 1 -n 249 ./p' y -SN -sz 249 ./p
 printf '# load\n-sz 249 ./a x y  # first\n\n-np 1 ./b\n' >load
 gives t_yod_load_file '-bind-to none -n 249 ./a x y : -n 1 ./b' y -F load
-refuses t_yod_single_node "$network" y -SN -sz 2 ./p
-refuses t_yod_list_of_nodes "$network" y -list 1..3 ./p
+refuses t_yod_list_of_nodes "all ranks run on this machine" y -list 1..3 ./p
 refuses t_yod_no_program 'yod: no program to run' y -sz 2
 refuses t_yod_says_its_own_name 'yod: MPT_HYDRA' env MPT_HYDRA="$PWD/none" "$tools/yod" ./p
 refuses t_yod_bad_size "-sz wants a number of at least 1, not 'two'" y -sz two ./p

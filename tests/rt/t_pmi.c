@@ -360,10 +360,11 @@ static void t_bad_order_file_is_one_line_and_ends_the_job(void)
 
 static void t_several_nodes_are_refused_in_one_line(void)
 {
+	static const char *const env[] = { "PTL_NAL=smartmap", NULL };
 	int lines = 0;
 
 	reset(4, "(vector,(0,2,2))");
-	launch(&f, describe, NULL);
+	launch(&f, describe, env);
 	CHECK_HAS(f.rank[0].err_text, "4 ranks on 2 (virtual) nodes; ranks of different nodes need a network transport");
 	for (int i = 0; i < 4; i++)
 		for (const char *c = f.rank[i].err_text; *c; c++)
@@ -372,7 +373,7 @@ static void t_several_nodes_are_refused_in_one_line(void)
 	CHECK_INT(f.aborts, 1);
 }
 
-/* Jobs of several nodes are refused, but their maps are right already: seen by PTL_LOG=debug. */
+/* Seen by PTL_LOG=debug, whether or not there is a network that joins them. */
 static void node_map(const char *mapping, const char *method, const char *want)
 {
 	const char *env[] = { "PTL_LOG=debug", method, NULL };
@@ -387,6 +388,9 @@ static void t_maps_of_several_nodes(void)
 {
 	static const char two[] = "(vector,(0,2,2))", cyclic[] = "(vector,(0,2,1))";
 
+	node_map("(vector,(0,1,4))", "PTL_PES_PER_NODE=2", "rank map: 0=0@0.0 1=1@0.1 2=2@1.0 3=3@1.1 ");
+	node_map("(vector,(0,1,4))", "PTL_PES_PER_NODE=3", "rank map: 0=0@0.0 1=1@0.1 2=2@0.2 3=3@1.0 ");
+	node_map(two, "PTL_PES_PER_NODE=1", "rank map: 0=0@0.0 1=1@0.1 2=2@1.0 3=3@1.1 ");
 	node_map(two, NULL, "rank map: 0=0@0.0 1=1@0.1 2=2@1.0 3=3@1.1 ");
 	node_map(two, "MPICH_RANK_REORDER_METHOD=0", "rank map: 0=0@0.0 1=2@1.0 2=1@0.1 3=3@1.1 ");
 	node_map(two, "MPICH_RANK_REORDER_METHOD=2", "rank map: 0=0@0.0 1=2@1.0 2=3@1.1 3=1@0.1 ");

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* gp.h - what the files of the network NAL share; not for others */
+#ifndef GP_H
+#define GP_H
+
+#include <ev.h>
+#include <pthread.h>
+
+#include "frame/frame.h"
+#include "nal.h"
+#include "p3_rt.h"
+#include "transport/tcp/tcp.h"
+
+/* A process on another node. */
+struct gp_far {
+	uint32_t rank;
+	ptl_process_id_t id;		/* pid PTL_PID_ANY: it has no interface */
+	uint32_t uid, jid;
+	struct tcp_place place;
+	struct fr_peer *peer;		/* made at the first frame */
+};
+
+/* gp_card.c: a line about each process, from each to all */
+struct gp_cards {
+	char name[108];			/* of the socket, where there is no launcher */
+	uint8_t key[16];
+	int fd;				/* listening; or -1 */
+	pthread_t thread;
+	bool running;
+	char line[512];
+	uint32_t uid;
+	uint32_t served;		/* how many have our line */
+};
+
+struct gp {
+	struct nal_ni *ni;
+	const struct p3_rt_job *job;
+	struct ev_loop *loop;
+	struct tcp tcp;
+	struct gp_cards cards;
+	bool running;			/* the thread */
+	pthread_t thread;
+	pthread_mutex_t lock;		/* all below, tcp, engine; held by the thread unless it sleeps */
+	pthread_cond_t room;		/* something has been acknowledged, or somebody is gone */
+	unsigned waiting;		/* threads in room */
+	bool quit;
+	ev_prepare prepare;
+	ev_timer timer;
+	uint32_t n_far;
+	struct gp_far *far;		/* slot - ni->n_peers; in the order of ranks */
+	uint32_t *far_of;		/* [job->size] index + 1 in far, 0: on our node */
+	uint32_t hash_mask;
+	uint32_t *hash;			/* of ids: index + 1 in far */
+	bool self_copy;			/* process_vm_readv() works on ourselves */
+	struct fr_engine *e;
+};
+
+/* Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. */
+int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *line, char *why, size_t len);
+int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank, char *line, size_t len, int timeout_s,
+		 char *why, size_t whylen);
+void gp_cards_close(struct gp_cards *c);
+/* Wait until @n others have our line, before it goes; not where the launcher keeps it. */
+void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s);
+
+/*
+ * "v1/BOOT/PID/UID/JID/PORT/ADDR[,ADDR...]", without blanks for PMI; a pid of - is none. Or "v1/fail/CODE": its node
+ * cannot start. 0; -1: not understood; else that code. Untrusted text.
+ */
+int gp_card_parse(const char *line, const char *boot, struct gp_far *f);
+int gp_card_print(char *line, size_t len, const char *boot, uint32_t pid, uint32_t uid, uint32_t jid,
+		  const struct tcp_place *p);
+
+#endif

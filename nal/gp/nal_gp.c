@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * nal_gp.c - the NAL of a job on several nodes, without a kernel module: an interrupt thread in each process
+ *
+ * On the node everything is nal/smartmap's: its operations are called, and no path there has one system call more. To
+ * other nodes operations become frames (nal/frame) over TCP (nal/transport/tcp). Slots below ni->n_peers are ranks of
+ * the node, those above it the others in the order of ranks; both are matched in the one list of the target's region,
+ * here by this process's interrupt thread, which sleeps in epoll until a frame comes.
+ *
+ * Locking: gp->lock protects engine, connections and event loop. The thread holds it but for its sleep; a call takes
+ * it for the time of making a message and giving frames to the socket. Inside it the core's locks are taken, never
+ * the other way.
+ *
+ * A call that finds no room waits for acknowledgements, which do not depend on any call of the other side: its
+ * interrupt thread takes what comes, or says that it is busy; then the call returns PTL_NO_SPACE.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gp.h"
+#include "p3_knobs.h"
+#include "p3_log.h"
+
+#define RTO_NS		2000000		/* until a busy target is asked again */
+#define DELAY_NS	1000000		/* until an acknowledgement goes by itself */
+#define LEAVE_S		10		/* for what is under way, at the end */
+
+static struct gp *the_gp;		/* for the child of a fork; one interface per process */
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct gp *gp_of(const struct nal_ni *ni)
+{
+	return the_gp && the_gp->ni == ni ? the_gp : NULL;
+}
+
+/* ---- who is who ---- */
+
+static uint32_t hash_of(ptl_process_id_t id)
+{
+	uint64_t h = ((uint64_t)id.nid << 32 | id.pid) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 32);
+}
+
+/* Index in far, or -1. */
+static int far_find(const struct gp *gp, ptl_process_id_t id)
+{
+	for (uint32_t i = hash_of(id);; i++) {
+		uint32_t k = gp->hash[i & gp->hash_mask];
+
+		if (!k)
+			return -1;
+		if (gp->far[k - 1].id.nid == id.nid && gp->far[k - 1].id.pid == id.pid)
+			return (int)k - 1;
+	}
+}
+
+static void far_enter(struct gp *gp, uint32_t index)
+{
+	uint32_t i = hash_of(gp->far[index].id);
+
+	while (gp->hash[i & gp->hash_mask])
+		i++;
+	gp->hash[i & gp->hash_mask] = index + 1;
+}
+
+/* The engine's peer, made when it is first needed. */
+static struct fr_peer *peer_of(struct gp *gp, struct gp_far *f)
+{
+	if (!f->peer) {
+		f->peer = calloc(1, sizeof(*f->peer));
+		if (!f->peer)
+			return NULL;
+		f->peer->link = f;
+		fr_open(gp->e, f->peer, f->id, f->uid, f->jid, gp->ni->n_peers + (uint32_t)(f - gp->far));
+		if (f->id.pid == PTL_PID_ANY)
+			fr_gone(gp->e, f->peer);
+	}
+	return f->peer;
+}
+
+/* ---- between engine and transport; lock held ---- */
+
+static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len)
+{
+	struct gp *gp = ctx;
+
+	return tcp_send(&gp->tcp, ((struct gp_far *)p->link)->rank, hdr, WIRE_HDR, payload, len);
+}
+
+static const struct fr_link tcp_link = { .send = link_send };
+
+/* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
+static bool copy(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+{
+	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
+	ssize_t n;
+
+	if (!direct && the_gp->self_copy) {
+		n = to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) : process_vm_readv(getpid(), &own, 1,
+			&other, 1, 0);
+		return n == (ssize_t)len;
+	}
+	if (to)
+		memcpy(other.iov_base, buf, len);
+	else
+		memcpy(buf, other.iov_base, len);
+	return true;
+}
+
+static void wake(void *arg)
+{
+	struct gp *gp = arg;
+
+	nal_smartmap.wake(gp->ni);
+}
+
+static struct fr_peer *peer_of_rank(struct gp *gp, uint32_t rank)
+{
+	return gp->far_of[rank] ? peer_of(gp, &gp->far[gp->far_of[rank] - 1]) : NULL;
+}
+
+static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	return p && fr_input(gp->e, p, bytes, n);
+}
+
+static void on_writable(void *ctx, uint32_t rank)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	if (p)
+		fr_writable(gp->e, p);
+}
+
+static void on_gone(void *ctx, uint32_t rank)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	if (p)
+		fr_gone(gp->e, p);
+	p3_diag("rank %u of node %u has closed its connections", rank, gp->job->node_of[rank]);
+}
+
+static bool on_known(void *ctx, uint32_t rank)
+{
+	return peer_of_rank(ctx, rank) != NULL;
+}
+
+static const struct tcp_place *on_place(void *ctx, uint32_t rank)
+{
+	struct gp *gp = ctx;
+
+	return gp->far_of[rank] ? &gp->far[gp->far_of[rank] - 1].place : NULL;
+}
+
+static const struct tcp_user user = {
+	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+};
+
+/* ---- the interrupt thread ---- */
+
+static void release(struct ev_loop *loop)
+{
+	struct gp *gp = ev_userdata(loop);
+
+	pthread_mutex_unlock(&gp->lock);
+}
+
+static void acquire(struct ev_loop *loop)
+{
+	struct gp *gp = ev_userdata(loop);
+
+	pthread_mutex_lock(&gp->lock);
+	gp->e->now = now_ns();
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+}
+
+/* Before each sleep: what time has to do, what somebody waits for. */
+static void before_sleep(struct ev_loop *loop, ev_prepare *w, int events)
+{
+	struct gp *gp = w->data;
+	int64_t next;
+
+	gp->e->now = now_ns();
+	next = fr_timer(gp->e);
+	fr_flush(gp->e);
+	if (gp->waiting)
+		pthread_cond_broadcast(&gp->room);
+	ev_timer_stop(loop, &gp->timer);
+	if (next) {
+		ev_now_update(loop);
+		ev_timer_set(&gp->timer, next > gp->e->now ? (double)(next - gp->e->now) * 1e-9 : 0., 0.);
+		ev_timer_start(loop, &gp->timer);
+	}
+	if (gp->quit)
+		ev_break(loop, EVBREAK_ALL);
+}
+
+static void *interrupt_thread(void *arg)
+{
+	struct gp *gp = arg;
+
+	pthread_mutex_lock(&gp->lock);
+	ev_run(gp->loop, 0);
+	pthread_mutex_unlock(&gp->lock);
+	return NULL;
+}
+
+/* All signals are the program's. */
+static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(t, NULL, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+/* In the child of a fork: no thread, and the connections are the parent's. */
+static void in_child(void)
+{
+	if (the_gp) {
+		tcp_forget(&the_gp->tcp);
+		if (the_gp->cards.fd >= 0)
+			close(the_gp->cards.fd);
+	}
+	the_gp = NULL;
+}
+
+/* ---- start ---- */
+
+/* Where others reach us. Virtual nodes: the loopback. Else all devices that are up, or the one of PTL_IFACE. */
+static int places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len)
+{
+	const char *name = getenv("PTL_IFACE");
+	struct ifaddrs *list, *a;
+
+	p->n = 0;
+	bind_to->s_addr = htonl(INADDR_LOOPBACK);
+	if (!job->machines && (!name || !*name)) {
+		p->addr[p->n++] = *bind_to;
+		return 0;
+	}
+	if (getifaddrs(&list)) {
+		snprintf(why, len, "the network devices are not told: %s", strerror(errno));
+		return -1;
+	}
+	for (a = list; a; a = a->ifa_next) {
+		struct in_addr in;
+
+		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) || p->n == TCP_ADDRS)
+			continue;
+		in = ((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr;
+		if (name && *name ? !strcmp(a->ifa_name, name) : !(a->ifa_flags & IFF_LOOPBACK))
+			p->addr[p->n++] = in;
+	}
+	freeifaddrs(list);
+	if (!p->n && name && *name) {
+		snprintf(why, len, "PTL_IFACE=%.40s: no such device is up and has an IPv4 address", name);
+		return -1;
+	}
+	if (!p->n)		/* the launcher's nodes are on this machine, or there is no network */
+		p->addr[p->n++] = *bind_to;
+	else
+		bind_to->s_addr = name && *name ? p->addr[0].s_addr : htonl(INADDR_ANY);
+	return 0;
+}
+
+static bool probe_self_copy(void)
+{
+	int a = 7, b = 0;
+	struct iovec own = { &b, sizeof(b) }, other = { &a, sizeof(a) };
+
+	return process_vm_readv(getpid(), &own, 1, &other, 1, 0) == sizeof(b) && b == 7;
+}
+
+static void gp_free(struct gp *gp)
+{
+	if (gp->running) {
+		pthread_mutex_lock(&gp->lock);
+		gp->quit = true;
+		ev_async_send(gp->loop, &gp->tcp.async);
+		pthread_mutex_unlock(&gp->lock);
+		pthread_join(gp->thread, NULL);
+	}
+	gp_cards_close(&gp->cards);
+	if (gp->loop) {
+		tcp_stop(&gp->tcp);
+		ev_loop_destroy(gp->loop);
+	}
+	for (uint32_t i = 0; gp->far && i < gp->n_far; i++)
+		free(gp->far[i].peer);
+	free(gp->far);
+	free(gp->far_of);
+	free(gp->hash);
+	free(gp->e);
+	pthread_mutex_destroy(&gp->lock);
+	pthread_cond_destroy(&gp->room);
+	if (the_gp == gp)
+		the_gp = NULL;
+	free(gp);
+}
+
+static bool tables(struct gp *gp)
+{
+	const struct p3_rt_job *job = gp->job;
+	uint32_t slots = 16;
+
+	gp->n_far = job->size - job->local_size;
+	while (slots < 4 * gp->n_far)
+		slots *= 2;
+	gp->hash_mask = slots - 1;
+	gp->far = calloc(gp->n_far + 1, sizeof(*gp->far));
+	gp->far_of = calloc(job->size, sizeof(*gp->far_of));
+	gp->hash = calloc(slots, sizeof(*gp->hash));
+	gp->e = calloc(1, sizeof(*gp->e));
+	return gp->far && gp->far_of && gp->hash && gp->e;
+}
+
+/* Read the others' cards: PTL_OK; -1 and @why; or the code of a node that cannot start, so that none does. */
+static int meet(struct gp *gp, const char *boot, char *why, size_t len)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const struct p3_rt_job *job = gp->job;
+	int rc = PTL_OK, code;
+	uint32_t i = 0;
+	char line[512];
+
+	for (uint32_t r = 0; r < job->size; r++) {
+		struct gp_far *f = &gp->far[i];
+
+		if (job->node_of[r] == job->node)
+			continue;
+		if (gp_cards_get(&gp->cards, job, r, line, sizeof(line), (int)k->init_timeout_s, why, len))
+			return -1;
+		f->rank = r;
+		f->id.nid = job->nid[r];
+		code = gp_card_parse(line, boot, f);
+		if (code < 0) {
+			snprintf(why, len,
+				"what rank %u of node %u says of itself makes no sense (another version of this "
+				 "library?): '%.100s'", r, job->node_of[r], line);
+			return -1;
+		}
+		if (code) {
+			p3_diag("node %u cannot start: %s", job->node_of[r], line);
+			rc = code;
+			continue;
+		}
+		gp->far_of[r] = ++i;
+		if (f->id.pid != PTL_PID_ANY)
+			far_enter(gp, i - 1);
+	}
+	return rc;
+}
+
+/*
+ * The network part of the start; collective over the job. @node: what the start on our node came to. With
+ * PTL_PID_INVALID the others learn that we have no interface, with any other failure that there will be none
+ * anywhere.
+ */
+static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	static bool handler;
+	struct tcp_place place;
+	struct in_addr bind_to;
+	char why[300] = "no memory", line[512] = "";
+	struct gp *gp = calloc(1, sizeof(*gp));
+	int rc = -1;
+
+	if (!gp)
+		goto fail;
+	gp->ni = ni;
+	gp->job = p3_rt_get(NULL);
+	gp->cards.fd = -1;
+	pthread_mutex_init(&gp->lock, NULL);
+	pthread_cond_init(&gp->room, NULL);
+	gp->self_copy = probe_self_copy();
+	if (!tables(gp))
+		goto fail;
+	gp->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
+	if (!gp->loop)
+		gp->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_NOSIGMASK);
+	if (!gp->loop) {
+		snprintf(why, sizeof(why), "no event loop: %s", strerror(errno));
+		goto fail;
+	}
+	ev_set_userdata(gp->loop, gp);
+	gp->tcp.loop = gp->loop;
+	gp->tcp.user = &user;
+	gp->tcp.ctx = gp;
+	memcpy(gp->tcp.key, gp->job->key, sizeof(gp->tcp.key));
+	gp->tcp.rank = gp->job->rank;
+	gp->tcp.size = gp->job->size;
+	gp->tcp.patience = (double)k->init_timeout_s;
+	if (node == PTL_OK || node == PTL_PID_INVALID) {
+		rc = -1;
+		if (places(gp->job, &place, &bind_to, why, sizeof(why)))
+			goto fail;
+		rc = tcp_start(&gp->tcp, bind_to, &place.port);
+		if (rc) {
+			snprintf(why, sizeof(why), "no port to listen at: %s", strerror(-rc));
+			goto fail;
+		}
+		rc = gp_card_print(line, sizeof(line), gp->job->boot, node == PTL_OK ? pid : PTL_PID_ANY, ni->uid,
+			ni->jid,
+				   &place);
+	} else {
+		rc = snprintf(line, sizeof(line), "v1/fail/%d", node) < 0;
+	}
+	if (!rc)
+		rc = gp_cards_open(&gp->cards, gp->job, line, why, sizeof(why));
+	if (!rc)
+		rc = meet(gp, gp->job->boot, why, sizeof(why));
+	if (rc < 0)
+		goto fail;
+	if (rc != PTL_OK || node != PTL_OK) {	/* the others know; there is nobody here whom they could reach */
+		gp_cards_given(&gp->cards, gp->n_far, (int)k->init_timeout_s);
+		gp_free(gp);
+		return node != PTL_OK ? node : rc;
+	}
+	fr_init(gp->e, ni->l, &ni->env, &tcp_link, gp, RTO_NS, DELAY_NS);
+	gp->e->env.single = false;
+	gp->e->copy = copy;
+	gp->e->wake = wake;
+	gp->e->wake_arg = gp;
+	gp->e->now = now_ns();
+	ev_prepare_init(&gp->prepare, before_sleep);
+	gp->prepare.data = gp;
+	ev_prepare_start(gp->loop, &gp->prepare);
+	ev_timer_init(&gp->timer, on_timer, 0., 0.);
+	ev_set_loop_release_cb(gp->loop, release, acquire);
+	the_gp = gp;
+	if (!handler && !pthread_atfork(NULL, NULL, in_child))
+		handler = true;
+	rc = start_thread(&gp->thread, interrupt_thread, gp);
+	if (rc) {
+		snprintf(why, sizeof(why), "no interrupt thread: %s", strerror(rc));
+		goto fail;
+	}
+	gp->running = true;
+	return PTL_OK;
+fail:
+	p3_error("reaching the other nodes: %s", why);
+	if (gp)
+		gp_free(gp);
+	return PTL_FAIL;
+}
+
+/* nal_smartmap's, then the network. A rank whose pid was refused meets the others all the same. */
+static int start(struct nal_ni *ni, const struct p3l_setup *s)
+{
+	bool again = ni->nal_priv != NULL, joined;
+	int rc = nal_smartmap.start(ni, s), node;
+
+	if (again) {		/* the others have met without us */
+		if (rc == PTL_OK)
+			p3_diag("this rank's second interface, after PTL_PID_INVALID, reaches its own node only");
+		return rc;
+	}
+	joined = ni->nal_priv != NULL;
+	node = rc;
+	rc = gp_open(ni, s->pid, node);
+	if (joined && rc != PTL_OK && rc != PTL_PID_INVALID)
+		nal_smartmap.stop(ni);
+	return rc;
+}
+
+/* ---- stop ---- */
+
+static bool all_idle(const struct gp *gp)
+{
+	for (uint32_t i = 0; i < gp->n_far; i++)
+		if (gp->far[i].peer && !fr_idle(gp->far[i].peer))
+			return false;
+	return true;
+}
+
+/* Lock held. False: the time is over. */
+static bool wait_room(struct gp *gp, const struct timespec *until)
+{
+	int rc;
+
+	gp->waiting++;
+	rc = until ? pthread_cond_timedwait(&gp->room, &gp->lock, until) : pthread_cond_wait(&gp->room, &gp->lock);
+	gp->waiting--;
+	gp->e->now = now_ns();
+	return rc != ETIMEDOUT;
+}
+
+static void stop(struct nal_ni *ni)
+{
+	struct gp *gp = gp_of(ni);
+	struct timespec until;
+
+	if (gp) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += LEAVE_S;
+		pthread_mutex_lock(&gp->lock);
+		gp->e->now = now_ns();
+		gp->e->hasty = true;
+		fr_flush(gp->e);
+		ev_async_send(gp->loop, &gp->tcp.async);
+		while (!all_idle(gp) && wait_room(gp, &until))
+			;
+		if (!all_idle(gp))
+			p3_diag("messages to or from other nodes are left unfinished");
+		pthread_mutex_unlock(&gp->lock);
+		gp_free(gp);
+	}
+	nal_smartmap.stop(ni);
+}
+
+/* ---- calls ---- */
+
+static int find(struct nal_ni *ni, ptl_process_id_t id)
+{
+	struct gp *gp = the_gp;
+	int i;
+
+	if (id.nid == ni->l->nid || !gp)
+		return nal_smartmap.find(ni, id);
+	i = far_find(gp, id);
+	return i < 0 ? -1 : (int)ni->n_peers + i;
+}
+
+static ptl_process_id_t id_of(struct nal_ni *ni, uint32_t slot)
+{
+	struct gp *gp = the_gp;
+
+	if (slot >= ni->n_peers && gp && slot - ni->n_peers < gp->n_far)
+		return gp->far[slot - ni->n_peers].id;
+	return nal_smartmap.id(ni, slot);
+}
+
+static int dist(struct nal_ni *ni, uint32_t slot, unsigned long *d)
+{
+	if (slot < ni->n_peers)
+		return nal_smartmap.dist(ni, slot, d);
+	*d = 2;
+	return PTL_OK;
+}
+
+/* The process of a slot on another node, or NULL. Takes the lock. */
+static struct fr_peer *enter(struct nal_ni *ni, uint32_t slot, struct gp **out)
+{
+	struct gp *gp = the_gp;
+	struct fr_peer *p;
+
+	if (slot < ni->n_peers || !gp || slot - ni->n_peers >= gp->n_far)
+		return NULL;
+	pthread_mutex_lock(&gp->lock);
+	gp->e->now = now_ns();
+	p = peer_of(gp, &gp->far[slot - ni->n_peers]);
+	if (!p)
+		pthread_mutex_unlock(&gp->lock);
+	*out = gp;
+	return p;
+}
+
+/*
+ * What was refused for want of room: try again? A busy target has records in use that become free by themselves, or a
+ * polled portal that its owner does not look at; the caller hears of it as it would on its own node.
+ */
+static bool again(struct gp *gp, struct fr_peer *p, int *rc)
+{
+	if (*rc != FR_FULL)
+		return false;
+	if (fr_busy(p)) {
+		*rc = PTL_NO_SPACE;
+		return false;
+	}
+	wait_room(gp, NULL);
+	return true;
+}
+
+static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
+{
+	struct gp *gp;
+	struct fr_peer *p = enter(ni, slot, &gp);
+	int rc;
+
+	if (!p)
+		return nal_smartmap.put(ni, slot, h, s);
+	do
+		rc = fr_put(gp->e, p, h, s);
+	while (again(gp, p, &rc));
+	pthread_mutex_unlock(&gp->lock);
+	return rc;
+}
+
+static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
+{
+	struct gp *gp;
+	struct fr_peer *p = enter(ni, slot, &gp);
+	int rc;
+
+	if (!p)
+		return nal_smartmap.get(ni, slot, h, r);
+	do
+		rc = fr_get(gp->e, p, h, r);
+	while (again(gp, p, &rc));
+	pthread_mutex_unlock(&gp->lock);
+	return rc;
+}
+
+static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
+{
+	struct gp *gp;
+	struct fr_peer *p = enter(ni, slot, &gp);
+	int rc;
+
+	if (!p)
+		return nal_smartmap.getput(ni, slot, h, s, r);
+	do
+		rc = fr_getput(gp->e, p, h, s, r);
+	while (again(gp, p, &rc));
+	pthread_mutex_unlock(&gp->lock);
+	return rc;
+}
+
+static bool put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref md, uint64_t loff, uint64_t len, uint32_t pt,
+		      uint64_t match_bits, uint64_t hdr_data)
+{
+	return nal_smartmap.put_small(ni, slot, md, loff, len, pt, match_bits, hdr_data);
+}
+
+static uint32_t direct(const void *at, uint64_t len)
+{
+	return nal_smartmap.direct(at, len);
+}
+
+static void polled(struct nal_ni *ni, uint32_t pt, bool on)
+{
+	nal_smartmap.polled(ni, pt, on);
+}
+
+static void progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
+{
+	nal_smartmap.progress(ni, eq, sink);
+}
+
+static void attend(struct nal_ni *ni, bool on)
+{
+	nal_smartmap.attend(ni, on);
+}
+
+static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
+{
+	nal_smartmap.wait(ni, ns, ready, arg);
+}
+
+const struct nal_ops nal_gp = {
+	.name = "gp",
+	.start = start,
+	.stop = stop,
+	.find = find,
+	.id = id_of,
+	.dist = dist,
+	.put = put,
+	.put_small = put_small,
+	.get = get,
+	.getput = getput,
+	.direct = direct,
+	.polled = polled,
+	.progress = progress,
+	.attend = attend,
+	.wait = wait_,
+};

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * tcp.c - listening, connecting, proving the key, and moving frames; see tcp.h
+ *
+ * Handshake, little-endian:
+ *	acceptor -> connector	"P3T1", version, 16 random bytes A
+ *	connector -> acceptor	"P3T1", version, own rank, the acceptor's rank, 16 random bytes B, MAC(1, ranks, A, B)
+ *	acceptor -> connector	MAC(2, ranks, A, B)
+ * then frames, from the connector only. Whoever does not get so far within five seconds is closed, and no more than
+ * STRANGERS may be on the way at a time.
+ *
+ * The end of a process closes both connections. What it sent before may still be there to be read, so its end is told
+ * (user->gone) when its connection to us has been read to the end. Without one it is told at once, and when the end
+ * of a connection that we send on is not followed by that of the other, after GRACE.
+ */
+#include "config.h"
+
+#include "tcp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "wire/wire.h"
+
+#define GREETS		0x31543350U	/* "P3T1" */
+#define HANDSHAKE	1
+#define GREETING	24
+#define HELLO		48
+#define WELCOME		16
+#define STRANGERS	64
+#define HANDSHAKE_S	5.0
+#define GRACE_S		2.0
+#define FRAME_MAX_	(WIRE_HDR + WIRE_PAYLOAD)
+#define IN_BUF		(2 * FRAME_MAX_)
+
+/* A connection to us. */
+struct tcp_in {
+	struct tcp *t;
+	struct tcp_in *next, **at;
+	int fd;
+	bool proved;
+	uint32_t rank;
+	ev_io io;
+	ev_timer timer;
+	uint8_t nonce[16];
+	uint32_t have;			/* bytes in buf */
+	uint8_t *buf;			/* IN_BUF once proved, hello until then */
+	uint8_t hello[HELLO];
+};
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static void mac_of(const struct tcp *t, uint8_t what, uint32_t from, uint32_t to, const uint8_t a[16],
+		   const uint8_t b[16], uint8_t mac[16])
+{
+	uint8_t m[1 + 8 + 32];
+
+	m[0] = what;
+	put32(m + 1, from);
+	put32(m + 5, to);
+	memcpy(m + 9, a, 16);
+	memcpy(m + 25, b, 16);
+	tcp_mac(t->key, m, sizeof(m), mac);
+}
+
+static int random16(uint8_t *b)
+{
+	return getrandom(b, 16, GRND_NONBLOCK) == 16 ? 0 : -1;
+}
+
+static void tune(int fd)
+{
+	int one = 1, ms = 30000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+}
+
+/* ---- the end of a connection ---- */
+
+static void out_close(struct tcp_out *o, uint8_t state)
+{
+	struct tcp *t = o->t;
+
+	if (o->fd >= 0) {
+		ev_io_stop(t->loop, &o->io);
+		close(o->fd);
+		o->fd = -1;
+	}
+	ev_timer_stop(t->loop, &o->timer);
+	free(o->rest);
+	o->rest = NULL;
+	o->rest_len = o->rest_at = 0;
+	o->state = state;
+}
+
+static void lost(struct tcp_out *o)
+{
+	if (o->state == TCP_GONE)
+		return;
+	out_close(o, TCP_GONE);
+	o->t->user->gone(o->t->ctx, o->rank);
+}
+
+static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+	lost(w->data);
+}
+
+/* We cannot send to it any more. What it has sent is read first. */
+static void out_broken(struct tcp_out *o)
+{
+	if (o->state == TCP_GONE)
+		return;
+	if (!o->in) {
+		lost(o);
+		return;
+	}
+	out_close(o, TCP_BROKEN);
+	ev_timer_set(&o->timer, GRACE_S, 0);
+	ev_timer_start(o->t->loop, &o->timer);
+}
+
+static void in_close(struct tcp_in *c)
+{
+	struct tcp *t = c->t;
+	struct tcp_out *o = c->proved ? &t->out[c->rank] : NULL;
+
+	ev_io_stop(t->loop, &c->io);
+	ev_timer_stop(t->loop, &c->timer);
+	close(c->fd);
+	*c->at = c->next;
+	if (c->next)
+		c->next->at = c->at;
+	if (!c->proved)
+		t->strangers--;
+	if (o && o->in == c)
+		o->in = NULL;
+	else
+		o = NULL;
+	free(c->buf);
+	free(c);
+	if (o)
+		lost(o);
+}
+
+static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct tcp_in *c = w->data;
+
+	c->t->refused++;
+	in_close(c);
+}
+
+/* ---- in ---- */
+
+/* Whole frames at the start of the buffer are delivered. False: nonsense. */
+static bool deliver(struct tcp_in *c)
+{
+	uint32_t at = 0;
+	bool good = true;
+
+	while (c->have - at >= WIRE_HDR) {
+		uint32_t n = wire_frame_len(c->buf + at);
+
+		if (!n) {
+			good = false;
+			break;
+		}
+		if (c->have - at < n)
+			break;
+		if (!c->t->user->frame(c->t->ctx, c->rank, c->buf + at, n)) {
+			good = false;
+			break;
+		}
+		at += n;
+	}
+	memmove(c->buf, c->buf + at, c->have - at);
+	c->have -= at;
+	return good;
+}
+
+static bool hello_ok(struct tcp_in *c)
+{
+	struct tcp *t = c->t;
+	uint8_t mac[16];
+	uint32_t rank = get32(c->hello + 8);
+
+	if (get32(c->hello) != GREETS || get32(c->hello + 4) != HANDSHAKE || rank >= t->size ||
+	    get32(c->hello + 12) != t->rank)
+		return false;
+	mac_of(t, 1, rank, t->rank, c->nonce, c->hello + 16, mac);
+	if (!tcp_same(mac, c->hello + 32) || t->out[rank].in || t->out[rank].state == TCP_GONE ||
+	    !t->user->known(t->ctx, rank))
+		return false;
+	c->rank = rank;
+	return true;
+}
+
+static void in_event(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct tcp_in *c = w->data;
+	struct tcp *t = c->t;
+	ssize_t n;
+
+	if (c->proved)
+		n = recv(c->fd, c->buf + c->have, IN_BUF - c->have, 0);
+	else
+		n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		in_close(c);
+		return;
+	}
+	c->have += (uint32_t)n;
+	if (!c->proved) {
+		uint8_t welcome[WELCOME];
+
+		if (c->have < HELLO)
+			return;
+		c->buf = hello_ok(c) ? malloc(IN_BUF) : NULL;
+		if (c->buf)
+			mac_of(t, 2, c->rank, t->rank, c->nonce, c->hello + 16, welcome);
+		if (!c->buf || send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) != WELCOME) {
+			t->refused++;
+			in_close(c);
+			return;
+		}
+		ev_timer_stop(loop, &c->timer);
+		c->proved = true;
+		t->strangers--;
+		c->have = 0;
+		t->out[c->rank].in = c;
+		return;
+	}
+	if (!deliver(c))
+		in_close(c);
+}
+
+static void accept_event(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct tcp *t = w->data;
+	int fd = accept4(t->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	uint8_t greeting[GREETING];
+	struct tcp_in *c;
+
+	if (fd < 0)
+		return;
+	c = t->strangers < STRANGERS ? calloc(1, sizeof(*c)) : NULL;
+	put32(greeting, GREETS);
+	put32(greeting + 4, HANDSHAKE);
+	if (!c || random16(c->nonce)) {
+		free(c);
+		close(fd);
+		return;
+	}
+	memcpy(greeting + 8, c->nonce, 16);
+	tune(fd);
+	if (send(fd, greeting, GREETING, MSG_NOSIGNAL) != GREETING) {
+		free(c);
+		close(fd);
+		return;
+	}
+	c->t = t;
+	c->fd = fd;
+	c->next = t->ins;
+	c->at = &t->ins;
+	if (c->next)
+		c->next->at = &c->next;
+	t->ins = c;
+	t->strangers++;
+	ev_io_init(&c->io, in_event, fd, EV_READ);
+	c->io.data = c;
+	ev_io_start(loop, &c->io);
+	ev_timer_init(&c->timer, stranger_late, HANDSHAKE_S, 0);
+	c->timer.data = c;
+	ev_timer_start(loop, &c->timer);
+}
+
+/* ---- out ---- */
+
+static void out_event(struct ev_loop *loop, ev_io *w, int events);
+
+static void watch(struct tcp_out *o, int events)
+{
+	ev_io_stop(o->t->loop, &o->io);
+	ev_io_set(&o->io, o->fd, events);
+	ev_io_start(o->t->loop, &o->io);
+	o->watched = events & EV_WRITE;
+}
+
+/* To its next address. */
+static void out_connect(struct tcp_out *o)
+{
+	const struct tcp_place *p = o->t->user->place(o->t->ctx, o->rank);
+
+	while (p && o->tried < p->n) {
+		struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(p->port),
+			.sin_addr = p->addr[o->tried++] };
+
+		o->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (o->fd < 0)
+			break;
+		tune(o->fd);
+		if (!connect(o->fd, (struct sockaddr *)&sa, sizeof(sa)) || errno == EINPROGRESS) {
+			o->state = TCP_CONNECTING;
+			o->got = 0;
+			ev_io_init(&o->io, out_event, o->fd, EV_WRITE);
+			o->io.data = o;
+			ev_io_start(o->t->loop, &o->io);
+			ev_timer_stop(o->t->loop, &o->timer);
+			ev_timer_set(&o->timer, o->t->patience, 0);
+			ev_timer_start(o->t->loop, &o->timer);
+			return;
+		}
+		close(o->fd);
+		o->fd = -1;
+	}
+	/* not from here: the caller may be in the middle of a call */
+	o->state = TCP_BROKEN;
+	ev_timer_stop(o->t->loop, &o->timer);
+	ev_timer_set(&o->timer, 0., 0);
+	ev_timer_start(o->t->loop, &o->timer);
+}
+
+static void next_address(struct tcp_out *o)
+{
+	out_close(o, TCP_IDLE);
+	out_connect(o);
+}
+
+static bool flush_rest(struct tcp_out *o)
+{
+	while (o->rest_at < o->rest_len) {
+		ssize_t n = send(o->fd, o->rest + o->rest_at, o->rest_len - o->rest_at, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN;
+		o->rest_at += (uint32_t)n;
+	}
+	o->rest_at = o->rest_len = 0;
+	return true;
+}
+
+static void say_hello(struct tcp_out *o)
+{
+	struct tcp *t = o->t;
+	uint8_t *h = o->hello;
+
+	memcpy(o->nonce, h + 8, 16);			/* A of the greeting */
+	put32(h, GREETS);
+	put32(h + 4, HANDSHAKE);
+	put32(h + 8, t->rank);
+	put32(h + 12, o->rank);
+	if (random16(h + 16)) {
+		out_broken(o);
+		return;
+	}
+	mac_of(t, 1, t->rank, o->rank, o->nonce, h + 16, h + 32);
+	if (send(o->fd, h, HELLO, MSG_NOSIGNAL) != HELLO) {
+		out_broken(o);
+		return;
+	}
+	o->state = TCP_WELCOME;
+	o->got = 0;
+}
+
+/* What the other side says: greeting, welcome, and nothing more. */
+static void out_read(struct tcp_out *o)
+{
+	uint32_t want = o->state == TCP_GREETING ? GREETING : WELCOME;
+	uint8_t mac[16], *to = o->state == TCP_GREETING ? o->hello : o->hello + HELLO;
+	ssize_t n = recv(o->fd, o->state == TCP_READY ? mac : to + o->got,
+		o->state == TCP_READY ? 1 : want - o->got, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || o->state == TCP_READY) {
+		out_broken(o);
+		return;
+	}
+	o->got += (uint32_t)n;
+	if (o->got < want)
+		return;
+	if (o->state == TCP_GREETING) {
+		if (get32(o->hello) != GREETS || get32(o->hello + 4) != HANDSHAKE)
+			next_address(o);		/* somebody else listens there */
+		else
+			say_hello(o);
+		return;
+	}
+	mac_of(o->t, 2, o->t->rank, o->rank, o->nonce, o->hello + 16, mac);
+	if (!tcp_same(mac, to)) {
+		out_broken(o);
+		return;
+	}
+	o->rest = malloc(FRAME_MAX_);
+	if (!o->rest) {
+		out_broken(o);
+		return;
+	}
+	o->state = TCP_READY;
+	ev_timer_stop(o->t->loop, &o->timer);
+	o->t->user->writable(o->t->ctx, o->rank);
+}
+
+static void out_event(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct tcp_out *o = w->data;
+
+	if (o->state == TCP_CONNECTING) {
+		int err = 0;
+		socklen_t len = sizeof(err);
+
+		if (getsockopt(o->fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
+			next_address(o);
+			return;
+		}
+		o->state = TCP_GREETING;
+		watch(o, EV_READ);
+		return;
+	}
+	if (events & EV_READ) {
+		out_read(o);
+		if (o->fd < 0 || o->state != TCP_READY)
+			return;
+	}
+	if (events & EV_WRITE) {
+		if (!flush_rest(o)) {
+			out_broken(o);
+			return;
+		}
+		if (o->rest_len)
+			return;
+		watch(o, EV_READ);
+		o->t->user->writable(o->t->ctx, o->rank);
+	}
+}
+
+/* Wake the loop: another thread has changed what it watches. */
+static void nudge(struct tcp *t)
+{
+	ev_async_send(t->loop, &t->async);
+}
+
+int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len)
+{
+	struct tcp_out *o = &t->out[rank];
+	struct iovec v[2] = { { (void *)(uintptr_t)hdr, hdr_len }, { (void *)(uintptr_t)payload, len } };
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = len ? 2 : 1 };
+	uint32_t went;
+	ssize_t n;
+
+	if (o->state == TCP_IDLE) {
+		o->tried = 0;
+		ev_now_update(t->loop);		/* it may have slept for long; the timer counts from its time */
+		out_connect(o);
+		nudge(t);
+	}
+	if (o->state != TCP_READY || o->rest_len)
+		return 1;
+	do
+		n = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno != EAGAIN)
+		return 1;		/* the loop sees it, too, and ends the connection */
+	went = n < 0 ? 0 : (uint32_t)n;
+	if (went == hdr_len + len)
+		return 0;
+	if (!o->watched) {
+		watch(o, EV_READ | EV_WRITE);
+		nudge(t);
+	}
+	if (!went)
+		return 1;
+	if (went < hdr_len) {
+		memcpy(o->rest, (const uint8_t *)hdr + went, hdr_len - went);
+		o->rest_len = hdr_len - went;
+		went = hdr_len;
+	}
+	if (len) {
+		memcpy(o->rest + o->rest_len, (const uint8_t *)payload + (went - hdr_len), hdr_len + len - went);
+		o->rest_len += hdr_len + len - went;
+	}
+	return 0;
+}
+
+static void woken(struct ev_loop *loop, ev_async *w, int events)
+{
+}
+
+int tcp_start(struct tcp *t, struct in_addr addr, uint16_t *port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr };
+	socklen_t len = sizeof(sa);
+	int rc;
+
+	t->out = calloc(t->size, sizeof(*t->out));
+	if (!t->out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->size; i++) {
+		t->out[i] = (struct tcp_out){ .t = t, .rank = i, .fd = -1 };
+		ev_timer_init(&t->out[i].timer, out_timer, 0., 0.);
+		t->out[i].timer.data = &t->out[i];
+	}
+	t->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (t->fd < 0 || bind(t->fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(t->fd, SOMAXCONN) ||
+	    getsockname(t->fd, (struct sockaddr *)&sa, &len)) {
+		rc = -errno;
+		if (t->fd >= 0)
+			close(t->fd);
+		free(t->out);
+		t->out = NULL;
+		return rc;
+	}
+	*port = ntohs(sa.sin_port);
+	ev_io_init(&t->listener, accept_event, t->fd, EV_READ);
+	t->listener.data = t;
+	ev_io_start(t->loop, &t->listener);
+	ev_async_init(&t->async, woken);
+	ev_async_start(t->loop, &t->async);
+	return 0;
+}
+
+void tcp_stop(struct tcp *t)
+{
+	if (!t->out)
+		return;
+	ev_io_stop(t->loop, &t->listener);
+	ev_async_stop(t->loop, &t->async);
+	close(t->fd);
+	for (uint32_t i = 0; i < t->size; i++) {
+		t->out[i].in = NULL;
+		out_close(&t->out[i], TCP_GONE);
+	}
+	while (t->ins)
+		in_close(t->ins);
+	free(t->out);
+	t->out = NULL;
+}
+
+void tcp_forget(struct tcp *t)
+{
+	if (!t->out)
+		return;
+	close(t->fd);
+	for (uint32_t i = 0; i < t->size; i++)
+		if (t->out[i].fd >= 0)
+			close(t->out[i].fd);
+	for (struct tcp_in *c = t->ins; c; c = c->next)
+		close(c->fd);
+	t->out = NULL;
+}

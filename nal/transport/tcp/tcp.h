@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * tcp.h - frames between the processes of a job, over TCP
+ *
+ * A process listens at one port, and connects to another when it has a frame for it. A connection carries frames one
+ * way only: two processes that talk to each other have two, so nobody has to agree who connects. Before its first
+ * frame both sides prove that they have the job's key (tcp_auth.c); a process without it learns nothing and delivers
+ * nothing.
+ *
+ * Everything runs in the caller's libev loop, under the caller's lock: the loop gives the lock up while it sleeps,
+ * and tcp_send() is called with it held, from any thread. Nothing here blocks.
+ */
+#ifndef TCP_H
+#define TCP_H
+
+#include <ev.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TCP_ADDRS 4
+
+/* Where a process can be reached. */
+struct tcp_place {
+	uint16_t port;
+	uint32_t n;
+	struct in_addr addr[TCP_ADDRS];
+};
+
+struct tcp_user {
+	/* Bytes of one frame from @rank; false: they make no sense, close. */
+	bool (*frame)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n);
+	void (*writable)(void *ctx, uint32_t rank);	/* tcp_send() has room again */
+	/* it will never be there again; all that it sent has been delivered */
+	void (*gone)(void *ctx, uint32_t rank);
+	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
+	const struct tcp_place *(*place)(void *ctx, uint32_t rank);
+};
+
+struct tcp_in;
+
+struct tcp_out {
+	struct tcp *t;
+	uint32_t rank;
+	int fd;
+	uint8_t state;			/* enum tcp_state */
+	uint8_t tried;			/* addresses */
+	bool watched;
+	ev_io io;
+	ev_timer timer;			/* until the other side has answered; until what it sent has been read */
+	uint8_t nonce[16], hello[128];	/* handshake */
+	uint32_t got;
+	uint8_t *rest;			/* of a frame that went half */
+	uint32_t rest_len, rest_at;
+	struct tcp_in *in;		/* its connection to us, if it has one */
+};
+enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_BROKEN, TCP_GONE };
+
+struct tcp {
+	struct ev_loop *loop;
+	const struct tcp_user *user;
+	void *ctx;
+	uint8_t key[16];
+	uint32_t rank, size;
+	double patience;		/* seconds for a connection */
+	int fd;
+	ev_io listener;
+	ev_async async;
+	uint32_t strangers;		/* connections that have proved nothing yet */
+	struct tcp_in *ins;
+	struct tcp_out *out;		/* [size] */
+	uint64_t refused;		/* connections without the key */
+};
+
+/* Listen at @addr, any port: 0 or -errno. The port goes to @port (host order). */
+int tcp_start(struct tcp *t, struct in_addr addr, uint16_t *port);
+/* Give the link a frame for @rank: 0, or 1: no room now; tcp_user.writable() or gone() follows. The payload is
+ * there. */
+int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len);
+void tcp_stop(struct tcp *t);
+/* In the child of a fork: the connections are the parent's. */
+void tcp_forget(struct tcp *t);
+
+/* tcp_auth.c: proof of the key, @n bytes of @msg: 16 bytes to @mac */
+void tcp_mac(const uint8_t key[16], const void *msg, size_t n, uint8_t mac[16]);
+bool tcp_same(const uint8_t a[16], const uint8_t b[16]);	/* in the same time, equal or not */
+uint64_t tcp_siphash(const uint8_t key[16], const void *msg, size_t n);
+
+#endif
