@@ -534,6 +534,12 @@ static void stop(struct nal_ni *ni)
 		ev_async_send(gp->loop, &gp->tcp.async);
 		while (!all_idle(gp) && wait_room(gp, &until))
 			;
+		p3_debug("frames out %llu, in %llu; again %llu, early %llu, twice %llu, bad %llu, busy %llu, nops %llu; refused "
+			 "connections %llu", (unsigned long long)gp->e->stats.frames_out,
+			 (unsigned long long)gp->e->stats.frames_in, (unsigned long long)gp->e->stats.again,
+			 (unsigned long long)gp->e->stats.early, (unsigned long long)gp->e->stats.twice,
+			 (unsigned long long)gp->e->stats.bad, (unsigned long long)gp->e->stats.busy,
+			 (unsigned long long)gp->e->stats.nops, (unsigned long long)gp->tcp.refused);
 		if (!all_idle(gp))
 			p3_diag("messages to or from other nodes are left unfinished");
 		pthread_mutex_unlock(&gp->lock);
