@@ -519,6 +519,18 @@ static bool wait_room(struct gp *gp, const struct timespec *until)
 	return rc != ETIMEDOUT;
 }
 
+/* What the engine has seen. */
+static void tell(const struct gp *gp)
+{
+	const struct fr_stats *s = &gp->e->stats;
+
+	p3_debug("frames out %llu, in %llu; again %llu, early %llu, twice %llu, bad %llu, busy %llu, nops %llu; %llu "
+		 "connections without the key", (unsigned long long)s->frames_out, (unsigned long long)s->frames_in,
+		 (unsigned long long)s->again, (unsigned long long)s->early, (unsigned long long)s->twice,
+		 (unsigned long long)s->bad, (unsigned long long)s->busy, (unsigned long long)s->nops,
+		 (unsigned long long)gp->tcp.refused);
+}
+
 static void stop(struct nal_ni *ni)
 {
 	struct gp *gp = gp_of(ni);
@@ -534,12 +546,7 @@ static void stop(struct nal_ni *ni)
 		ev_async_send(gp->loop, &gp->tcp.async);
 		while (!all_idle(gp) && wait_room(gp, &until))
 			;
-		p3_debug("frames out %llu, in %llu; again %llu, early %llu, twice %llu, bad %llu, busy %llu, nops %llu; refused "
-			 "connections %llu", (unsigned long long)gp->e->stats.frames_out,
-			 (unsigned long long)gp->e->stats.frames_in, (unsigned long long)gp->e->stats.again,
-			 (unsigned long long)gp->e->stats.early, (unsigned long long)gp->e->stats.twice,
-			 (unsigned long long)gp->e->stats.bad, (unsigned long long)gp->e->stats.busy,
-			 (unsigned long long)gp->e->stats.nops, (unsigned long long)gp->tcp.refused);
+		tell(gp);
 		if (!all_idle(gp))
 			p3_diag("messages to or from other nodes are left unfinished");
 		pthread_mutex_unlock(&gp->lock);

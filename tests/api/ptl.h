@@ -115,8 +115,8 @@ __attribute__((unused)) static int p_events_(ptl_handle_eq_t eq, ptl_event_t *ev
 		  __FILE__, __LINE__)
 
 /*
- * The events of an acknowledged put into ev[0..]: SEND_START, SEND_END, ACK, and UNLINK last where @unlink. The ACK may
- * be read before SEND_END (5.4 item 8); here it is put back behind it.
+ * The events of an acknowledged put into ev[0..]: SEND_START, SEND_END, ACK, and UNLINK last where @unlink. The ACK
+ * may be read before SEND_END (5.4 item 8); here it is put back behind it.
  */
 __attribute__((unused)) static void p_acked_(ptl_handle_eq_t eq, ptl_event_t *ev, int unlink, const char *file,
 					     int line)
@@ -199,7 +199,8 @@ __attribute__((unused)) static long long p_drops(void)
 	return p_status(PTL_SR_DROP_COUNT);
 }
 
-/* The same where nothing says that the last message has come: as soon as it is @want, or what it was when patience ended. */
+/* The same where nothing says that the last message has come: as soon as it is @want, or what it was when
+ * patience ended. */
 __attribute__((unused)) static long long p_drops_soon(long long want)
 {
 	double until = t_now() + p_patience;
