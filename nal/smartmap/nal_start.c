@@ -65,6 +65,8 @@ static int join(struct nal_ni *ni)
 			p3_error("another rank ended while the job started");
 		else if (!job->local_rank)		/* it is the one, and all know */
 			p3_error("no memory for the table of pids");
+		p3_rt_drain();
+		smartmap_barrier();			/* nobody ends the job before it has been said */
 		smartmap_fini();
 		goto err;
 	}
@@ -129,8 +131,10 @@ static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc, const char 
 	uint32_t slot = ni->env.self - 1;
 
 	p3_store(&t->pid[slot], pid);
-	if (*rc != PTL_OK && p3_cas32(&t->failed, 0, (uint32_t)*rc))
+	if (*rc != PTL_OK && p3_cas32(&t->failed, 0, (uint32_t)*rc)) {
 		p3_error("%s", why);
+		p3_rt_drain();		/* behind the barrier the others end the job */
+	}
 	if (smartmap_barrier())
 		return false;
 	*rc = (int)p3_load_acq(&t->failed);

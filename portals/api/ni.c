@@ -70,6 +70,8 @@ P3A_API int PtlInit(int *max_interfaces)
 		*max_interfaces = 1;		/* one physical interface: the node */
 out:
 	unlock();
+	if (rc != PTL_OK)
+		p3_rt_drain();		/* the caller may end the job for it */
 	return rc;
 }
 
@@ -185,6 +187,8 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 	*out = p3a_handle(ni, P3A_NI, 0, 0);
 out:
 	unlock();
+	if (!ni)
+		p3_rt_drain();		/* MPI, for one, has the launcher end the job now */
 	return rc;
 }
 

@@ -97,9 +97,13 @@ void p3_log_job(enum p3_log_level level, const char *fmt, ...)
 void p3_log_drain(void)
 {
 	struct timespec ms = { 0, 1000000 };
-	int left = 0;
+	int fd = STDOUT_FILENO, left = 0;
 
 	/* On a pipe FIONREAD counts what the reader has not taken, at the writer's end too; elsewhere it fails. */
-	for (int i = 0; i < 500 && !ioctl(STDERR_FILENO, FIONREAD, &left) && left > 0; i++)
-		nanosleep(&ms, NULL);
+	for (int i = 0; i < 500 && fd <= STDERR_FILENO; i++) {
+		if (ioctl(fd, FIONREAD, &left) || left <= 0)
+			fd++;
+		else
+			nanosleep(&ms, NULL);
+	}
 }

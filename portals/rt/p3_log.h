@@ -34,8 +34,8 @@ void p3_log(enum p3_log_level level, const char *fmt, ...) __attribute__((format
 /* For what is the same in every rank: only rank 0 prints it, and adds "(and N more ranks)". */
 void p3_log_job(enum p3_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Wait (at most half a second) until the reader of a stderr pipe has our lines: launchers drop what they have not read
- * when a job is aborted. */
+/* Wait (at most half a second) until the readers of the pipes that stdout and stderr are have taken all: launchers drop
+ * what they have not read when a job is aborted. */
 void p3_log_drain(void);
 
 #define P3_LOG_AT(level, ...)						\

@@ -389,6 +389,11 @@ int p3_pmi_get(struct p3_pmi *p, const char *key, char *value, size_t len)
 	return 0;
 }
 
+int p3_pmi_usable(const struct p3_pmi *p)
+{
+	return same_file(p);
+}
+
 void p3_pmi_abort(struct p3_pmi *p, int code)
 {
 	char req[64], line[P3_PMI_LINE];

@@ -45,6 +45,9 @@ int p3_pmi_put(struct p3_pmi *p, const char *key, const char *value);
 /* 0; -ENOENT (nobody put it); -ENOSPC (value too long for @len); -EPIPE. */
 int p3_pmi_get(struct p3_pmi *p, const char *key, char *value, size_t len);
 
+/* 1: the connection is open, and this process is the rank (no child of it, no other file under its number). */
+int p3_pmi_usable(const struct p3_pmi *p);
+
 /* Ask the launcher to end the whole job, and wait a little to be ended. */
 void p3_pmi_abort(struct p3_pmi *p, int code);
 

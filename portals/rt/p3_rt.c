@@ -10,9 +10,18 @@
  * The job is built under one mutex and never changes or goes away. PMI calls are serialised by the same mutex.
  *
  * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np). Else we do, when
- * the process exits; PtlFini would be too early, since the library may be opened again. A rank that exits with a
- * status other than 0 and has not closed the library has failed: the launcher is asked to end the job
- * with that status. After a signal or _exit() nothing is said, and the launcher ends the job by itself.
+ * the process exits; PtlFini would be too early, since the library may be opened again.
+ *
+ * A rank that exits without having closed the library (PtlFini, MPI_Finalize):
+ *
+ *	status not 0, connection ours		has failed: one sentence, and the launcher ends the job with that status
+ *	status not 0, connection shared (MPI)	the launcher sees the status by itself and says so
+ *	status 0, connection ours		has left: Portals knows no duty to close. The others go on; what they send it fails
+ *	status 0, connection shared (MPI)	the others may wait for it for ever, and the launcher takes 0 for a good end:
+ *						one sentence, and the launcher ends the job with status 1
+ *
+ * After a signal or _exit() nothing is said, and the launcher ends the job by itself. The rule is applied in a destructor,
+ * since an exit handler of the program's may still close the library; on_exit() only tells it the status.
  */
 #include "config.h"
 
@@ -32,11 +41,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#ifdef HAVE_SYS_SINGLE_THREADED_H
+#include <sys/single_threaded.h>
+#endif
+#include <time.h>
 #include <unistd.h>
 
 #pragma weak PtlNIHandle
@@ -47,6 +61,7 @@ static struct p3_pmi the_pmi = { .fd = -1 };
 static char the_err[600];
 static enum { RT_NEW, RT_OK, RT_BAD } state;
 static int pmi_shared;			/* another client of this process owns the connection */
+static int armed, exit_status;		/* the job has a launcher; what exit() was called with */
 static int done;			/* whatever the exit status, this rank has ended well */
 static uint32_t told_jid;		/* by PtlSetJID; 0: not */
 static int node_cores;			/* cores that the ranks of this node may use together */
@@ -525,6 +540,16 @@ out:
 
 /* ---- the end of the process ---- */
 
+/* No other thread can hold the lock of a stream. */
+static int alone(void)
+{
+#ifdef HAVE_SYS_SINGLE_THREADED_H
+	return __libc_single_threaded;
+#else
+	return 0;
+#endif
+}
+
 /* Closed, or never opened: asked of the calls above (absent where the runtime is used alone), without a lock. */
 static int library_closed(void)
 {
@@ -534,17 +559,72 @@ static int library_closed(void)
 	       (PtlNIHandle && PtlNIHandle(PTL_INVALID_HANDLE, &ni) == PTL_NO_INIT);
 }
 
-static void at_exit(int status, void *unused)
+static void *flush(void *done)
 {
-	if (__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) || the_pmi.fd < 0 || the_pmi.pid != getpid())
-		return;
-	if (!status || library_closed()) {
-		p3_pmi_finalize(&the_pmi);
+	fflush(NULL);
+	sem_post(done);
+	return NULL;
+}
+
+/*
+ * What the program has printed must be out before we ask to be killed. exit() would flush it after us. Another thread may
+ * hold the lock of a stream for ever (it waits in getchar()): then a thread is set to it, and has a second.
+ */
+static void flush_streams(void)
+{
+	static sem_t done;	/* static: the thread may outlive this call */
+	struct timespec t;
+	sigset_t all, old;
+	pthread_t id;
+	int rc;
+
+	if (alone()) {
+		fflush(NULL);
 		return;
 	}
-	p3_error("this rank exits with status %d without PtlFini: the job ends", status);
+	sem_init(&done, 0, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&id, NULL, flush, &done);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		if (!ftrylockfile(stdout)) {
+			fflush(stdout);
+			funlockfile(stdout);
+		}
+		return;
+	}
+	pthread_detach(id);
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec++;
+	while (sem_timedwait(&done, &t) && errno == EINTR)
+		;
+}
+
+static void end_job(int status)
+{
 	p3_log_drain();
 	p3_pmi_abort(&the_pmi, status);
+}
+
+__attribute__((destructor)) static void at_end(void)
+{
+	int shared = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
+
+	if (!armed || !p3_pmi_usable(&the_pmi))
+		return;
+	if (!shared && (!exit_status || library_closed())) {
+		p3_pmi_finalize(&the_pmi);
+	} else if (!shared) {
+		flush_streams();
+		p3_error("this rank exits with status %d without PtlFini: the job ends", exit_status);
+		end_job(exit_status);
+	} else if (!exit_status && the_job.size > 1 && !library_closed()) {
+		flush_streams();
+		p3_error("this rank exits with status 0 without MPI_Finalize (or PtlFini): the others would wait for it, the job "
+			 "ends");
+		end_job(1);
+	}
 }
 
 void p3_rt_done(int yes)
@@ -552,10 +632,10 @@ void p3_rt_done(int yes)
 	__atomic_store_n(&done, yes, __ATOMIC_RELAXED);
 }
 
-#ifndef __GLIBC__
-static void at_exit_plain(void)
+#ifdef __GLIBC__
+static void note_status(int status, void *unused)
 {
-	at_exit(0, NULL);
+	exit_status = status;
 }
 #endif
 
@@ -572,10 +652,9 @@ static void arm_exit(void)
 {
 	stay_loaded();
 #ifdef __GLIBC__
-	on_exit(at_exit, NULL);
-#else
-	atexit(at_exit_plain);
+	on_exit(note_status, NULL);	/* elsewhere every exit is taken for one with 0 */
 #endif
+	armed = 1;
 }
 
 void PtlRtPmiShared_np(void)
@@ -750,6 +829,14 @@ void p3_rt_set_jid(uint32_t jid)
 	pthread_mutex_lock(&lock);
 	the_job.jid = told_jid = jid;
 	pthread_mutex_unlock(&lock);
+}
+
+void p3_rt_drain(void)
+{
+	char unused[200];
+
+	if (p3_pmi_present(unused, sizeof(unused)) > 0)
+		p3_log_drain();
 }
 
 int p3_rt_barrier(void)

@@ -79,6 +79,10 @@ int p3_rt_reorder(int method, const char *file, const uint32_t *node_of_slot, ui
  * status. A rank that exits with a status other than 0 before that (before PtlFini) has failed, and takes the job along. */
 void p3_rt_done(int yes);
 
+/* Where there is a launcher: wait until it has taken what we wrote. To be called between a p3_error() and anything that
+ * lets a rank end the job for it: the launcher drops what it has not read by then. */
+void p3_rt_drain(void);
+
 /* Cores that this process may run on, and whether the job has more local ranks than cores in all. */
 int p3_rt_cores(void);
 int p3_rt_oversubscribed(void);

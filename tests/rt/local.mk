@@ -2,7 +2,8 @@
 T_RT_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/portals/rt
 T_RT_LIBS = portals/rt/libp3rt.la
 
-check_PROGRAMS += tests/rt/t_map tests/rt/t_order tests/rt/t_knobs tests/rt/t_pmi tests/rt/t_env tests/rt/t_rank tests/rt/rank tests/rt/close
+check_PROGRAMS += tests/rt/t_map tests/rt/t_order tests/rt/t_knobs tests/rt/t_pmi tests/rt/t_env tests/rt/t_rank tests/rt/rank tests/rt/close \
+	tests/rt/leave
 tests_rt_t_map_SOURCES = tests/rt/t_map.c
 tests_rt_t_map_CPPFLAGS = $(T_RT_CPPFLAGS)
 tests_rt_t_map_LDADD = $(T_RT_LIBS)
@@ -24,6 +25,9 @@ tests_rt_t_rank_LDADD = $(T_LIBS)
 tests_rt_close_SOURCES = tests/rt/close.c
 tests_rt_close_CPPFLAGS = $(T_CPPFLAGS)
 tests_rt_close_LDADD = $(T_LIBS)
+tests_rt_leave_SOURCES = tests/rt/leave.c
+tests_rt_leave_CPPFLAGS = $(T_CPPFLAGS)
+tests_rt_leave_LDADD = $(T_LIBS)
 tests_rt_rank_SOURCES = tests/rt/rank.c
 tests_rt_rank_CPPFLAGS = $(T_RT_CPPFLAGS)
 tests_rt_rank_LDADD = $(T_RT_LIBS)

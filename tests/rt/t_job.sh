@@ -64,9 +64,45 @@ run -n 3 "$rank" kill 1
 rc=$?
 [ $rc != 0 ] && [ -s err -o "$(lines 'KILLED\|Killed\|signal 9')" != 0 ]; ok $? t_killed_rank_ends_the_job_with_a_message
 
+# How a rank leaves. Whoever has the launcher end the job must first see that what was written has been read: here the
+# reader takes its time.
+leave=$P3_BUILD/tests/rt/leave
+mkfifo to
+slowly() {	# STREAM COMMAND...: aprun, where what the ranks write to stream 1 or 2 is read late, to said
+	local rc stream=$1
+	shift
+	{ sleep 0.2; cat; } <to >said &
+	run -n 2 sh -c 'exec "$@" '"$stream"'>to' x "$@"
+	rc=$?
+	wait $!
+	return $rc
+}
+SMARTMAP_FORCE_OFF=windows slowly 2 "$leave" start
+[ $? = 1 ] && grep -q 'error: joining the job.*forced off by SMARTMAP_FORCE_OFF' said
+ok $? t_failing_start_is_said_before_the_job_ends
+SMARTMAP_FORCE_OFF=data PTL_SMARTMAP=yes slowly 2 "$leave" start
+[ $? = 1 ] && grep -q 'error: PTL_SMARTMAP=yes cannot be had: ' said
+ok $? t_what_one_rank_says_for_all_is_said_before_the_job_ends
+said=0
+for ((k = 0; k < 8; k++)); do
+	SMARTMAP_FORCE_OFF=windows run -n 2 "$leave" start
+	grep -q 'forced off by' err && said=$((said + 1))
+done
+[ $said = 8 ]; ok $? t_each_failing_start_is_said
+for how in print locked; do		# locked: while a thread holds the lock of a stream
+	slowly 1 "$leave" $how
+	[ $? = 1 ] && grep -q '^the last line of rank 1$' said && grep -q 'rank 1 .*exits with status 1 without PtlFini' err
+	ok $? "t_last_line_survives_the_end_of_the_job ($how)"
+done
+run -n 2 "$leave" zero
+[ $? = 1 ] && grep -q 'rank 1 .*exits with status 0 without MPI_Finalize' err; ok $? t_mpi_rank_that_exits_early_with_0_ends_the_job
+run -n 2 "$leave" late
+[ $? = 0 ] && [ ! -s err ]; ok $? t_exit_handler_may_close
+
 # ends HOW NAME: a job of sleeping ranks, something happens to aprun; after that no rank lives
 ends() {
 	local p i pids left
+	: >out		# the ranks of the job before stand there until the shell in the background has emptied it
 	"$aprun" -n 3 "$rank" sleep >out 2>err </dev/null &
 	p=$!
 	for ((i = 0; i < 100; i++)); do

@@ -413,9 +413,28 @@ static int exit_3_done(void *arg)
 
 static int shared(void *arg)
 {
+	int bad;
+
 	drop_others(arg);
 	PtlRtPmiShared_np();
-	return !p3_rt_get(NULL);
+	bad = !p3_rt_get(NULL);
+	p3_rt_done(1);
+	return bad;
+}
+
+/* Rank 0 alone: the first one ends the job, and with it the words of the others. */
+static int shared_not_done(void *arg)
+{
+	const struct p3_rt_job *j;
+
+	drop_others(arg);
+	PtlRtPmiShared_np();
+	j = p3_rt_get(NULL);
+	if (!j || p3_rt_barrier())
+		return 9;
+	p3_rt_done(j->rank != 0);
+	printf("still in a buffer");
+	return 0;
 }
 
 static int fork_and_exit(void *arg)
@@ -493,6 +512,21 @@ static void t_shared_connection_is_not_finalized(void)
 	CHECK_INT(f.rank[0].status, 0);
 	CHECK_INT(f.inits, 2);
 	CHECK_INT(f.finalizes, 0);
+}
+
+static void t_other_client_that_is_not_closed_ends_the_job(void)
+{
+	reset(2, "(vector,(0,1,2))");
+	launch(&f, shared_not_done, NULL);
+	CHECK_INT(f.aborts, 1);
+	CHECK_INT(f.abort_code, 1);
+	CHECK_INT(f.finalizes, 0);
+	CHECK_HAS(f.rank[0].err_text, "error: this rank exits with status 0 without MPI_Finalize");
+	CHECK_HAS(f.rank[0].out_text, "still in a buffer");
+	reset(1, NULL);		/* alone in its job: nobody waits */
+	launch(&f, shared_not_done, NULL);
+	CHECK_INT(f.aborts, 0);
+	CHECK(!f.rank[0].err_text[0]);
 }
 
 static void t_forked_child_is_silent(void)
@@ -704,7 +738,8 @@ int main(void)
 		T(t_key_is_not_in_the_environment), T(t_job_id_of_the_environment_wins), T(t_order_of_rank_0_holds_for_all),
 		T(t_bad_order_file_is_one_line_and_ends_the_job), T(t_several_nodes_are_refused_in_one_line), T(t_maps_of_several_nodes),
 		T(t_failing_rank_ends_the_job_with_its_status), T(t_rank_that_has_closed_may_exit_as_it_likes),
-		T(t_killed_rank_says_nothing), T(t_shared_connection_is_not_finalized), T(t_forked_child_is_silent),
+		T(t_killed_rank_says_nothing), T(t_shared_connection_is_not_finalized),
+		T(t_other_client_that_is_not_closed_ends_the_job), T(t_forked_child_is_silent),
 		T(t_reused_descriptor_is_not_written_to),
 		T(t_programs_that_a_rank_starts_do_not_inherit_the_connection), T(t_put_and_get), T(t_misbehaving_launchers),
 		T(t_random_answers_do_not_break_the_parser), T(t_random_launchers),

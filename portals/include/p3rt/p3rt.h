@@ -81,7 +81,8 @@ int PtlRtGet_np(const char *key, char *value, unsigned len);
  * PtlRtPmiShared_np - another PMI client of this process (MPICH's own) owns the connection to the launcher
  *
  * Call before PtlInit, or at any time before exit. This library then never says "finalize" to the launcher: the other
- * client does. Without it we do, when the process exits with status 0.
+ * client does. Without it we do, when the process exits with status 0. With it, a rank that exits with status 0 before
+ * PtlFini ends the job, if it has others: they would wait for it.
  */
 void PtlRtPmiShared_np(void);
 
