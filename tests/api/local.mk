@@ -152,7 +152,6 @@ P3_TESTS += api/look:tests/api/t_look:valgrind api/look-2:tests/api/t_look:ranks
 
 # Several virtual nodes: pairs of ranks on two of them; eight on three, where some pairs are on one node and some are
 # not.
-if HAVE_LIBEV
 check_PROGRAMS += tests/api/t_nodes
 tests_api_t_nodes_SOURCES = tests/api/t_nodes.c tests/api/ptl.h
 tests_api_t_nodes_CPPFLAGS = $(T_CPPFLAGS)
@@ -183,4 +182,3 @@ P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
 	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \
 	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,args=kill
-endif

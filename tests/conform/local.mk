@@ -9,6 +9,7 @@ CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/far-inbox:tests/conform/t_conform:ranks=2,env=T_PATH=far-inbox+PTL_ADOPT=none+T_POLL=1 \
 	conform/bounce:tests/conform/t_conform:ranks=2,env=T_PATH=bounce+PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
 	conform/quiet:tests/conform/t_conform:ranks=2,env=T_PATH=quiet+T_ASKED=1+PTL_ADOPT=none+PTL_CMA=no \
+	conform/net:tests/conform/t_conform:ranks=2,pernode=1,env=T_PATH=net \
 	conform/limits:tests/conform/t_conform:env=T_PATH=limits+T_ASKED=1+T_LIMITS=1
 
 check_PROGRAMS += tests/conform/t_conform
