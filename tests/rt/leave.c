@@ -2,8 +2,8 @@
 /*
  * leave.c - a rank that starts as MPICH does (it shares the launcher's connection) or as a Portals program, and leaves
  *
- *	leave start	as MPICH: has the launcher end the job at once when PtlNIInit fails, with status 1, or with 7 where
- *			what stands in the pipe of stderr would be lost
+ *	leave start	as MPICH: has the launcher end the job at once when PtlNIInit fails, with status 1, or
+ *			with 7 where what stands in the pipe of stderr would be lost
  *	leave zero	as MPICH: rank 1 exits with 0 and has closed nothing; the others wait
  *	leave late	as MPICH: closes in an exit handler that was registered before the start
  *	leave print	Portals: rank 1 has printed a line (to a file's buffer), and exits with 1
