@@ -86,7 +86,7 @@ static size_t mi_usable(void *p)
  * More than this at once no kernel in its usual mode would promise (memory and swap). The arena and mimalloc's own
  * maps are MAP_NORESERVE, so the question must be asked here: programs count on NULL for absurd sizes.
  */
-static size_t most = SIZE_MAX;
+static size_t most = PTRDIFF_MAX;
 
 static void *refuse(void)
 {
@@ -97,19 +97,31 @@ static void *refuse(void)
 /*
  * Huge pages. Once the arena is shared, each first touch of a 4-KiB page costs a fifth more than it does in private
  * memory, and random access up to 7 %; in 2-MiB pages both cost less than in private memory, and a peer's first touch
- * a hundredth. Shared memory gets such pages only by MADV_COLLAPSE, at once and resident, so it is done for large
- * blocks that malloc() hands out (they are made to be written; calloc's stay untouched), and for no more than a part
- * of the machine's memory. Where it keeps being slow (fragmented memory) it stops for good.
+ * a hundredth. Shared memory gets such pages only by MADV_COLLAPSE, at once and resident, before they are touched. That
+ * is a guess, made for large blocks that malloc() hands out (calloc's stay untouched), and no more than one block ahead
+ * of what is known: while the last such block has not been written (some bytes are looked at), the next gets none.
+ * Where a guess turns out slow (fragmented memory, or a virtual machine's that its host has yet to give) there is none
+ * for a while; and never for more than a part of the memory.
  *
  * huge_map says which pages of the arena have been made; whoever gives one back to the kernel clears its bit.
  */
-#define SLOW		4e-9		/* seconds a byte; memory that a virtual machine never had comes in 2 */
-#define SLOW_TIMES	3		/* in a row */
-static uintptr_t arena_lo;
+#define SLOW		1e-9		/* seconds a byte: twice what plain pages take */
+#define PAUSE		1		/* seconds without guesses after a slow one; doubled each time */
+#define UNTOUCHED	16		/* blocks without a guess before one is tried again */
+#define SAMPLES		8		/* places of a block that are looked at */
+static uintptr_t arena_lo, arena_hi;
 static _Atomic uint64_t huge_map[ARENA_LARGE / HUGE_PAGE / 64];
-static _Atomic size_t huge_budget;	/* bytes; 0 also: stopped */
+static _Atomic size_t huge_budget;	/* bytes that may still be made */
 static size_t huge_total;
-static _Atomic unsigned slow;
+static int always;			/* SMARTMAP_MALLOC=huge: no doubts, only the limit */
+
+/* The last guess. Threads that find it taken do without. */
+static struct {
+	atomic_flag taken;
+	uintptr_t lo, hi;		/* not known yet whether it was right; lo 0: nothing in doubt */
+	unsigned skipped;
+	double pause, until;		/* seconds; CLOCK_MONOTONIC */
+} guess = { .taken = ATOMIC_FLAG_INIT };
 
 static double seconds(void)		/* of our own work: others on the processor do not count */
 {
@@ -131,11 +143,7 @@ static int budget_take(size_t len)
 
 static void budget_give(size_t len)
 {
-	size_t b = huge_budget, to;
-
-	do
-		to = b + len > huge_total ? huge_total : b + len;
-	while (b && !atomic_compare_exchange_weak(&huge_budget, &b, to));	/* 0: it was stopped */
+	huge_budget += len;
 }
 
 static _Atomic uint64_t *huge_word(uintptr_t a, uint64_t *bit)
@@ -154,49 +162,92 @@ static int huge_is(uintptr_t a)
 	return (atomic_load_explicit(w, memory_order_relaxed) & bit) != 0;
 }
 
-/* Collapse [lo, hi), at most a segment. False: this was the last time. */
+static double wall(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Collapse [lo, hi). False: no more of it. */
 static int huge_run(uintptr_t lo, uintptr_t hi)
 {
 	double t = seconds();
 	uint64_t bit;
+	int slow;
 
 	if (!budget_take(hi - lo))
 		return 0;
 	for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
 		(void)*(volatile char *)a;	/* a pure hole cannot be collapsed: EINVAL */
-	if (syscall(SYS_madvise, lo, hi - lo, MADV_COLLAPSE_)) {
-		huge_budget = 0;
-		return 0;
-	}
-	for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
-		atomic_fetch_or(huge_word(a, &bit), bit);
-	if (seconds() - t <= SLOW * (double)(hi - lo)) {
-		slow = 0;
-	} else if (++slow >= SLOW_TIMES) {
-		huge_budget = 0;
+	slow = syscall(SYS_madvise, lo, hi - lo, MADV_COLLAPSE_) != 0;
+	if (slow)
+		budget_give(hi - lo);
+	else
+		for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
+			atomic_fetch_or(huge_word(a, &bit), bit);
+	if (slow || (!always && seconds() - t > SLOW * (double)(hi - lo))) {
+		guess.pause = guess.pause ? 2 * guess.pause : PAUSE;
+		guess.until = wall() + guess.pause;
 		return 0;
 	}
 	return 1;
 }
 
+/* Has most of the last guess been written by now? Zeros that were written count as nothing: then it goes on without. */
+static int huge_proven(void)
+{
+	size_t step = (guess.hi - guess.lo) / SAMPLES & ~63UL;
+	unsigned written = 0;
+
+	for (unsigned k = 0; k < SAMPLES; k++) {
+		const volatile uint64_t *w = (const volatile uint64_t *)(guess.lo + k * step + step / 2);
+
+		for (unsigned i = 0; i < 512 && huge_is((uintptr_t)w); i++)
+			if (w[i]) {
+				written++;
+				break;
+			}
+	}
+	return written >= SAMPLES / 2;
+}
+
 static void __attribute__((noinline)) huge_make(char *p, size_t len)
 {
 	uintptr_t lo = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), hi = ((uintptr_t)p + len) & ~(HUGE_PAGE - 1);
+	int first = 1, e = errno;
 
-	if (lo < arena_lo || !smap_range_any || !smap_huge_ok || !huge_budget || !smap_range_any(arena_lo, arena_lo + 1) ||
-	    !smap_huge_ok())
+	while (lo < hi && huge_is(lo))
+		lo += HUGE_PAGE;
+	if (lo < arena_lo || hi > arena_hi || lo >= hi || !smap_range_any || !smap_huge_ok ||
+	    !smap_range_any(arena_lo, arena_lo + 1) || !smap_huge_ok() || atomic_flag_test_and_set(&guess.taken))
 		return;
+	if (!always && ((guess.until && wall() < guess.until) ||
+			(guess.lo && !huge_proven() && ++guess.skipped < UNTOUCHED)))
+		goto out;
+	guess.skipped = 0;
+	guess.lo = lo;
+	guess.hi = hi;
 	while (lo < hi) {
 		uintptr_t end = lo;
 
-		while (end < hi && end - lo < SEGMENT && !huge_is(end))
+		while (end < hi && end - lo < SEGMENT && !huge_is(end)) {
 			end += HUGE_PAGE;
+			if (first)	/* to see what it costs */
+				break;
+		}
+		first = 0;
 		if (end == lo)
 			end += HUGE_PAGE;
 		else if (!huge_run(lo, end))
-			return;
+			goto out;
 		lo = end;
 	}
+	guess.pause = 0;
+out:
+	atomic_flag_clear(&guess.taken);
+	errno = e;
 }
 
 /* [from, to) has been given back to the kernel. */
@@ -204,8 +255,13 @@ static void huge_gone(uintptr_t from, uintptr_t to)
 {
 	uint64_t bit = 0;
 
+	if (from < guess.hi && guess.lo < to && guess.lo && !atomic_flag_test_and_set(&guess.taken)) {
+		if (guess.lo && huge_proven())
+			guess.lo = 0;		/* else it stays in doubt: nobody can prove it any more */
+		atomic_flag_clear(&guess.taken);
+	}
 	for (uintptr_t a = from & ~(HUGE_PAGE - 1); a < to; a += HUGE_PAGE)
-		if (a >= arena_lo && huge_is(a) && atomic_fetch_and(huge_word(a, &bit), ~bit) & bit)
+		if (a >= arena_lo && a < arena_hi && huge_is(a) && atomic_fetch_and(huge_word(a, &bit), ~bit) & bit)
 			budget_give(HUGE_PAGE);
 }
 
@@ -242,9 +298,24 @@ static void *aligned(size_t a, size_t n, void *(*get)(size_t, size_t))
 	return p;
 }
 
+static void *arena_valloc(size_t n)
+{
+	return aligned(4096, n, mi_memalign);
+}
+
+static void *arena_pvalloc(size_t n)
+{
+	return n > most ? refuse() : aligned(4096, (n + 4095) & ~4095UL, mi_memalign);
+}
+
+/* As glibc's: an alignment that is none is made one. */
 static void *arena_memalign(size_t a, size_t n)
 {
-	return aligned(a, n, mi_memalign);
+	size_t up = sizeof(void *);
+
+	while (up < a && up <= most)
+		up *= 2;
+	return up > most ? refuse() : aligned(up, n, mi_memalign);
 }
 
 static void *arena_aligned_alloc(size_t a, size_t n)
@@ -265,16 +336,46 @@ static int arena_posix_memalign(void **p, size_t a, size_t n)
 	return 0;
 }
 
-/* A quarter of the memory of one processor's share: ranks are not known here, processors are. */
+/* The number in @path, or SIZE_MAX. */
+static size_t number_in(const char *path, const char *key)
+{
+	char buf[4096], *p = buf;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return SIZE_MAX;
+	buf[n] = 0;
+	if (key && !(p = strstr(buf, key)))
+		return SIZE_MAX;
+	p += key ? strlen(key) : 0;
+	while (*p == ' ')
+		p++;
+	return *p >= '0' && *p <= '9' ? strtoul(p, NULL, 10) : SIZE_MAX;	/* "max" */
+}
+
+/*
+ * What may be made huge: a quarter of what is free, or of what our cgroup may have, for all ranks together. How many
+ * there are is not known here; a launcher's variable tells, else there are as many as processors.
+ */
 static size_t huge_part(void)
 {
-	const char *e = getenv("SMARTMAP_MALLOC");
-	struct sysinfo si;
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	const char *e = getenv("SMARTMAP_MALLOC"), *size = getenv("PMI_SIZE");
+	size_t kb = number_in("/proc/meminfo", "MemAvailable:"), room = kb == SIZE_MAX ? 0 : kb << 10;
+	size_t limit = number_in("/sys/fs/cgroup/memory.max", NULL);
+	long n = sysconf(_SC_NPROCESSORS_ONLN), ranks = size ? atol(size) : 0;
 
-	if ((e && !strcmp(e, "small")) || sysinfo(&si))
+	if (e && !strcmp(e, "small"))
 		return 0;
-	return si.totalram * (size_t)si.mem_unit / 4 / (size_t)(n < 1 ? 1 : n);
+	always = e && !strcmp(e, "huge");
+	if (limit == SIZE_MAX)
+		limit = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", NULL);
+	if (room > limit)
+		room = limit;
+	n = ranks > n ? ranks : n;
+	return room / 4 / (size_t)(n < 1 ? 1 : n);
 }
 
 static size_t most_at_once(void)
@@ -289,7 +390,7 @@ static size_t most_at_once(void)
 		close(fd);
 	}
 	if (c == '1' || sysinfo(&si))
-		return SIZE_MAX;
+		return PTRDIFF_MAX;
 	return (si.totalram + si.totalswap) * (size_t)si.mem_unit;
 }
 
@@ -304,11 +405,15 @@ static size_t most_at_once(void)
  * The kernel is called directly: a libsmartmap in front of madvise would have nothing to add. */
 static int pages_drop(char *p, size_t len, char **from, char **to)
 {
+	int e = errno, failed;
+
 	*from = (char *)(((uintptr_t)p + 4095) & ~4095UL);
 	*to = (char *)((uintptr_t)(p + len) & ~4095UL);
 	huge_gone((uintptr_t)*from, (uintptr_t)*to);
-	return syscall(SYS_madvise, *from, *to - *from, MADV_REMOVE) &&
-	       syscall(SYS_madvise, *from, *to - *from, MADV_DONTNEED);
+	failed = syscall(SYS_madvise, *from, *to - *from, MADV_REMOVE) &&
+		 syscall(SYS_madvise, *from, *to - *from, MADV_DONTNEED);
+	errno = e;		/* free() keeps it */
+	return failed;
 }
 
 /* Blocks of half a segment and more have a segment of their own and begin near its start: a cheap first test. */
@@ -327,9 +432,11 @@ static void *arena_calloc(size_t n, size_t s)
 	char *p, *lo, *hi;
 	size_t len;
 
-	if (__builtin_mul_overflow(n, s, &len) || len < LARGE)
+	if (__builtin_mul_overflow(n, s, &len) || len > most)
+		return refuse();
+	if (len < LARGE)
 		return mi_calloc(n, s);
-	p = len > most ? refuse() : mi_malloc(len);
+	p = mi_malloc(len);
 	if (!p)
 		return NULL;
 	if (pages_drop(p, len, &lo, &hi))
@@ -343,8 +450,7 @@ static void __attribute__((noinline)) huge_free(void *p, size_t len)
 {
 	char *lo, *hi;
 
-	if (pages_drop(p, len, &lo, &hi))
-		lo = NULL;		/* they stay resident: no more than that */
+	pages_drop(p, len, &lo, &hi);	/* when it fails they stay resident: no more than that */
 	mi_free(p);
 }
 
@@ -366,11 +472,15 @@ static void *arena_realloc(void *p, size_t n)
 
 	if (n > most)
 		return refuse();
-	if (!len || !n)
+	if (p && !n) {			/* as glibc's */
+		arena_free(p);
+		return NULL;
+	}
+	if (!len)
 		return mi_realloc(p, n);
 	if (n <= len && n >= len / 2)
 		return p;
-	q = n > len ? mi_malloc(n + n / 2) : NULL;
+	q = n > len && n + n / 2 <= most ? mi_malloc(n + n / 2) : NULL;
 	if (!q)
 		q = mi_malloc(n);
 	if (!q)
@@ -392,8 +502,7 @@ static void *arena_reallocarray(void *p, size_t n, size_t s)
 static const struct heap_ops heap_mimalloc = {
 	.malloc = arena_malloc, .calloc = arena_calloc, .realloc = arena_realloc, .free = arena_free,
 	.memalign = arena_memalign, .aligned_alloc = arena_aligned_alloc, .posix_memalign = arena_posix_memalign,
-	.valloc = mi_valloc,
-	.pvalloc = mi_pvalloc, .reallocarray = arena_reallocarray, .usable = mi_usable,
+	.valloc = arena_valloc, .pvalloc = arena_pvalloc, .reallocarray = arena_reallocarray, .usable = mi_usable,
 };
 
 static void *first_malloc(size_t n);
@@ -666,6 +775,7 @@ static void heap_setup(void)
 		goto out;	/* no glibc here: mimalloc on its own memory */
 	}
 	arena_lo = (uintptr_t)arena;
+	arena_hi = arena_lo + len;
 	huge_total = huge_part();
 	huge_budget = huge_total;
 	most = most_at_once();
@@ -778,7 +888,7 @@ EXPORT void *realloc(void *p, size_t n)
 
 EXPORT void free(void *p)
 {
-	if (p)			/* programs that free what they may not have do it often: MPICH twice for each request */
+	if (p)			/* programs that free what they may not have do it often: MPICH twice a request */
 		heap.free(p);
 }
 

@@ -52,7 +52,9 @@ tests_smartmap_t_harm_heap_LDFLAGS = $(P3_HEAP_FLAGS)
 tests_smartmap_t_harm_heap_LDADD = $(HEAP_LINK) nal/smartmap/libsmartmap-malloc.la
 tests_smartmap_t_harm_heap_DEPENDENCIES = nal/smartmap/libsmartmap.la nal/smartmap/libsmartmap-malloc.la \
 	tests/smartmap/plug.la
-P3_TESTS += smartmap/heap:tests/smartmap/t_heap:ranks=2 smartmap/heap3:tests/smartmap/t_heap:ranks=3 \
+P3_TESTS += smartmap/heap:tests/smartmap/t_heap:ranks=2 \
+	smartmap/heap_huge:tests/smartmap/t_heap:ranks=2,env=SMARTMAP_MALLOC=huge \
+	smartmap/heap3:tests/smartmap/t_heap:ranks=3 \
 	smartmap/fork_heap:tests/smartmap/t_fork_heap:ranks=2 smartmap/harm_heap:tests/smartmap/t_harm_heap:ranks=2
 endif
 endif
