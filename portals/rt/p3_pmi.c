@@ -235,7 +235,7 @@ int p3_pmi_present(char *err, size_t errlen)
 static int connect_port(struct p3_pmi *p, const char *hostport, int id, int timeout_ms)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL, *a;
-	char host[256], req[64], line[P3_PMI_LINE];
+	char host[256], self[256] = "", req[64], line[P3_PMI_LINE];
 	const char *colon = strrchr(hostport, ':');
 	int rc;
 
@@ -243,7 +243,11 @@ static int connect_port(struct p3_pmi *p, const char *hostport, int id, int time
 		return fail(p, -1, "PMI_PORT is not of the form host:port");
 	memcpy(host, hostport, (size_t)(colon - hostport));
 	host[colon - hostport] = 0;
-	if (getaddrinfo(host, colon + 1, &hints, &list))
+	/* this machine need not be able to look up its own name */
+	if (!gethostname(self, sizeof(self) - 1) && !strcmp(host, self))
+		strcpy(host, "localhost");
+	if (getaddrinfo(host, colon + 1, &hints, &list) &&
+	    (strcmp(host, "localhost") || getaddrinfo("127.0.0.1", colon + 1, &hints, &list)))
 		return fail(p, -1, "the host of PMI_PORT has no address");
 	for (a = list; a; a = a->ai_next) {
 		p->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);

@@ -141,8 +141,9 @@ for ((k = 0; k < 16; k++)); do
 	wait $p 2>/dev/null
 	for ((i = 0; i < 50; i++)); do
 		left=
-		for q in $(pgrep -f "mark-$$"); do
-			grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$q/status" && left="$left $q"
+		for q in /proc/[0-9]*; do
+			grep -qsaF "mark-$$" "$q/cmdline" && grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "$q/status" &&
+				left="$left ${q#/proc/}"
 		done
 		[ -z "$left" ] && break
 		sleep 0.1
