@@ -25,7 +25,7 @@
 #define PT_BELL		10
 #define PT_DEFAULT	4		/* the portal of events that do not name one */
 #define MAX_QUEUES	8
-#define MAX_MDS		64
+#define MAX_MDS		160
 #define MAX_WITH	4
 #define W_FAILED	10		/* word of the page: number of the run in which a side has failed */
 #define W_SYNCS		11		/* words: synchronising messages sent by each rank */
