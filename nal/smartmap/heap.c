@@ -106,7 +106,7 @@ static void *refuse(void)
  * huge_map says which pages of the arena have been made; whoever gives one back to the kernel clears its bit.
  */
 #define SLOW		1e-9		/* seconds a byte: twice what plain pages take */
-#define PAUSE		1		/* seconds without guesses after a slow one; doubled each time */
+#define PAUSE		0.02		/* seconds without guesses after a slow one; doubled each time */
 #define UNTOUCHED	16		/* blocks without a guess before one is tried again */
 #define SAMPLES		8		/* places of a block that are looked at */
 static uintptr_t arena_lo, arena_hi;
@@ -162,6 +162,23 @@ static int huge_is(uintptr_t a)
 	return (atomic_load_explicit(w, memory_order_relaxed) & bit) != 0;
 }
 
+static void huge_set(uintptr_t a)
+{
+	uint64_t bit;
+	_Atomic uint64_t *w = huge_word(a, &bit);
+
+	atomic_fetch_or(w, bit);
+}
+
+/* Was it set? */
+static int huge_clear(uintptr_t a)
+{
+	uint64_t bit;
+	_Atomic uint64_t *w = huge_word(a, &bit);
+
+	return (atomic_fetch_and(w, ~bit) & bit) != 0;
+}
+
 static double wall(void)
 {
 	struct timespec t;
@@ -174,7 +191,6 @@ static double wall(void)
 static int huge_run(uintptr_t lo, uintptr_t hi)
 {
 	double t = seconds();
-	uint64_t bit;
 	int slow;
 
 	if (!budget_take(hi - lo))
@@ -186,7 +202,7 @@ static int huge_run(uintptr_t lo, uintptr_t hi)
 		budget_give(hi - lo);
 	else
 		for (uintptr_t a = lo; a < hi; a += HUGE_PAGE)
-			atomic_fetch_or(huge_word(a, &bit), bit);
+			huge_set(a);
 	if (slow || (!always && seconds() - t > SLOW * (double)(hi - lo))) {
 		guess.pause = guess.pause ? 2 * guess.pause : PAUSE;
 		guess.until = wall() + guess.pause;
@@ -227,8 +243,7 @@ static void __attribute__((noinline)) huge_make(char *p, size_t len)
 			(guess.lo && !huge_proven() && ++guess.skipped < UNTOUCHED)))
 		goto out;
 	guess.skipped = 0;
-	guess.lo = lo;
-	guess.hi = hi;
+	guess.lo = 0;
 	while (lo < hi) {
 		uintptr_t end = lo;
 
@@ -238,10 +253,15 @@ static void __attribute__((noinline)) huge_make(char *p, size_t len)
 				break;
 		}
 		first = 0;
-		if (end == lo)
+		if (end == lo) {
 			end += HUGE_PAGE;
-		else if (!huge_run(lo, end))
-			goto out;
+		} else {
+			if (!huge_run(lo, end))
+				goto out;
+			if (!guess.lo)
+				guess.lo = lo;
+			guess.hi = end;
+		}
 		lo = end;
 	}
 	guess.pause = 0;
@@ -253,15 +273,13 @@ out:
 /* [from, to) has been given back to the kernel. */
 static void huge_gone(uintptr_t from, uintptr_t to)
 {
-	uint64_t bit = 0;
-
 	if (from < guess.hi && guess.lo < to && guess.lo && !atomic_flag_test_and_set(&guess.taken)) {
 		if (guess.lo && huge_proven())
 			guess.lo = 0;		/* else it stays in doubt: nobody can prove it any more */
 		atomic_flag_clear(&guess.taken);
 	}
 	for (uintptr_t a = from & ~(HUGE_PAGE - 1); a < to; a += HUGE_PAGE)
-		if (a >= arena_lo && a < arena_hi && huge_is(a) && atomic_fetch_and(huge_word(a, &bit), ~bit) & bit)
+		if (a >= arena_lo && a < arena_hi && huge_is(a) && huge_clear(a))
 			budget_give(HUGE_PAGE);
 }
 
