@@ -28,4 +28,5 @@ conform-flags:
 	@echo 'cc: $(CC)'
 	@echo 'flags: $(DEFS) $(DEFAULT_INCLUDES) $(portals_libportals_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)'
 	@echo 'objects: $(portals_libportals_la_OBJECTS)'
+	@echo 'libs: $(portals_libportals_la_LIBADD) $(LIBS)'
 .PHONY: conform-flags
