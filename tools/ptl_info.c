@@ -78,7 +78,7 @@ static int report_paths(const struct p3_rt_job *j, const struct p3_knobs *k, int
 	if (rc) {
 		const char *why = smartmap_why(SMARTMAP_F_WINDOWS);
 
-		printf("smartmap: off: %s (%s)\n", why[0] ? why : "could not be started", strerror(-rc));
+		printf("smartmap: no job of several ranks can start here: %s\n", why[0] ? why : strerror(-rc));
 		return 0;
 	}
 	if (k->smartmap == P3_NO)

@@ -53,8 +53,8 @@ static int join(struct nal_ni *ni)
 	memcpy(sj.key, job->key, sizeof(sj.key));
 	rc = smartmap_init(&sj);
 	if (rc) {
-		p3_error("joining the job on this node failed: %s%s%s", strerror(-rc),
-			 *smartmap_why(SMARTMAP_F_WINDOWS) ? "; " : "", smartmap_why(SMARTMAP_F_WINDOWS));
+		p3_error("joining the job on this node failed: %s", *smartmap_why(SMARTMAP_F_WINDOWS) ?
+			 smartmap_why(SMARTMAP_F_WINDOWS) : strerror(-rc));
 		rc = rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 		goto err;
 	}

@@ -203,6 +203,43 @@ static int fail_all(struct smap_exch *x, int code)
 	return code;
 }
 
+/* Not "not yet", but "never": waiting would not help. */
+static int refused(int e)
+{
+	return e == EPERM || e == EACCES || e == ENOSYS;
+}
+
+static int why_refused(const char *call, int e)
+{
+	smap_why_set(SMARTMAP_F_WINDOWS, "the ranks cannot meet (%s: %s): allow it in the seccomp filter of the container", call,
+		     strerror(e));
+	return -EPERM;
+}
+
+static int no_socket(void)
+{
+	return errno == EMFILE || errno == ENFILE ? smap_why_nofile() : why_refused("socket", errno);
+}
+
+/* Can messages be sent and received here at all? Otherwise each rank would wait for the others until its time is up. */
+static int probe(void)
+{
+	int sv[2], ret = 0;
+	ssize_t n;
+	char c = 'p';
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		return no_socket();
+	n = smap_send_fds(sv[1], &c, 1, NULL, 0);
+	if (n < 0)
+		ret = why_refused("sendmsg", (int)-n);
+	else if ((n = smap_recv_fds(sv[0], &c, 1, NULL, NULL, MSG_DONTWAIT)) < 0)
+		ret = why_refused("recvmsg", (int)-n);
+	close(sv[0]);
+	close(sv[1]);
+	return ret;
+}
+
 static int clean_code(int code)		/* from another process: only what smartmap_init() may return */
 {
 	switch (code) {
@@ -290,12 +327,13 @@ static int up_connect(struct smap_exch *x, struct msg *m)
 			struct pollfd p = { .events = POLLIN };
 			int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), pid, r;
 
-			if (fd < 0) {
-				smap_why_set(SMARTMAP_F_WINDOWS, "no socket: %s", strerror(errno));
-				return errno == EMFILE ? -ENOMEM : -ENOSYS;
-			}
+			if (fd < 0)
+				return no_socket();
 			if (connect(fd, (struct sockaddr *)&sa, len)) {
+				r = refused(errno) ? why_refused("connect", errno) : 0;
 				close(fd);
+				if (r)
+					return r;
 				continue;
 			}
 			if (!cred(fd, &pid) || (x->job->pids && x->job->pids[0] > 0 && pid != x->job->pids[0])) {
@@ -402,20 +440,15 @@ static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 			*box = n == 1 ? fds[0] : -1;
 			if (n == 1 || !m.count)		/* count 0: all files have come already */
 				return 0;
-			smap_why_set(SMARTMAP_F_WINDOWS, "the mailbox could not be received: is RLIMIT_NOFILE "
-				     "(ulimit -n) too small?");
-			return -ENOMEM;
+			return smap_why_nofile();	/* the kernel installs what may be opened, and drops the rest */
 		}
 		for (i = 0; i < n; i++) {
 			if (!ret && m.first + (uint32_t)i < x->job->size)
 				ret = got((int)m.first + i, fds[i]);
 			close(fds[i]);
 		}
-		if (!ret && n != (int)m.count) {
-			smap_why_set(SMARTMAP_F_WINDOWS, "only %d of %u descriptors could be received: is "
-				     "RLIMIT_NOFILE (ulimit -n) too small?", n, m.count);
-			ret = -ENOMEM;
-		}
+		if (!ret && n != (int)m.count)
+			ret = smap_why_nofile();
 		if (ret)
 			return ret;
 		msg_init(&m, M_TAKEN);
@@ -481,11 +514,8 @@ static int all_wait(struct smap_exch *x, enum msg_type want, int files)
 				c->memfd = -1;
 			if (r != 1 || c->msg.type != (uint32_t)want)
 				return lost(x, c, r, &c->msg);
-			if (files && nfd != 1) {
-				smap_why_set(SMARTMAP_F_WINDOWS, "the file of local rank %u could not be received: is "
-					     "RLIMIT_NOFILE (ulimit -n) too small?", i);
-				return fail_all(x, -ENOMEM);
-			}
+			if (files && nfd != 1)
+				return fail_all(x, smap_why_nofile());
 			c->done = 1;
 			todo--;
 		}
@@ -497,10 +527,8 @@ static int open_listener(struct smap_exch *x)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), i;
 
-	if (fd < 0) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "no socket: %s", strerror(errno));
-		return errno == EMFILE ? -ENOMEM : -ENOSYS;
-	}
+	if (fd < 0)
+		return no_socket();
 	for (i = 0; i < NAMES; i++) {
 		struct sockaddr_un sa;
 		socklen_t len = make_name(&sa, x->job->name, i);
@@ -604,10 +632,8 @@ static int all_meet(struct smap_exch *x, int *bits)
 			smap_send_fds(fd, &m, sizeof(m), NULL, 0);
 			pend[npend++] = c;
 		}
-		if (errno == EMFILE || errno == ENFILE) {
-			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 may not open enough descriptors for %u ranks: "
-				     "raise RLIMIT_NOFILE (ulimit -n) to %u", x->job->size, 2 * x->job->size + 64);
-			ret = fail_all(x, -ENOMEM);
+		if (errno == EMFILE || errno == ENFILE || refused(errno)) {
+			ret = fail_all(x, refused(errno) ? why_refused("accept4", errno) : smap_why_nofile());
 			break;
 		}
 		for (i = 0; i < npend;) {
@@ -793,12 +819,16 @@ static int all_share(struct smap_exch *x, int memfd, const struct smap_facts *ow
 int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bits)
 {
 	uint32_t i;
+	int ret;
 
 	memset(x, 0, sizeof(*x));
 	x->job = job;
 	x->deadline = now_ns() + (job->timeout_ms > 0 ? job->timeout_ms : 30000) * 1000000ll;
 	x->listener = x->up = -1;
 	x->pid_ns = smap_pid_ns();
+	ret = probe();
+	if (ret)
+		return ret;
 	if (job->rank)
 		return up_meet(x, bits);
 	x->conn = calloc(job->size, sizeof(*x->conn));

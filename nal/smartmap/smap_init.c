@@ -99,11 +99,14 @@ static uint64_t vm_size(void)
 	return strtoull(buf, NULL, 10) * 4096;
 }
 
-/* Largest windows that there is room for, one per rank. 0: none. */
+/*
+ * Largest windows that there is room for, one per rank. 0: none. In those below SMAP_BITS_ADOPT nothing will be adopted; more
+ * than the smallest then only if the program keeps half of what is left.
+ */
 static int propose_bits(uint32_t size)
 {
 	struct rlimit r;
-	uint64_t used;
+	uint64_t used, need;
 	int bits;
 
 	if (smap_valgrind())
@@ -111,12 +114,18 @@ static int propose_bits(uint32_t size)
 	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
 		return SMAP_BITS_MAX;
 	used = vm_size() + ((uint64_t)256 << 20);	/* and something for the program itself */
-	for (bits = SMAP_BITS_MAX; bits >= SMAP_BITS_MIN; bits--)
-		if (SMAP_SIZE(bits) * size + used <= r.rlim_cur)
+	for (bits = SMAP_BITS_MAX; bits >= SMAP_BITS_MIN; bits--) {
+		need = SMAP_SIZE(bits) * size;
+		if (bits < SMAP_BITS_ADOPT && bits > SMAP_BITS_MIN)
+			need *= 2;
+		if (need + used <= r.rlim_cur)
 			return bits;
-	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB, windows of %u ranks need "
-		     "%llu GiB: raise it, or do without SMARTMAP", (unsigned long long)r.rlim_cur >> 20, size,
-		     ((unsigned long long)(SMAP_SIZE(SMAP_BITS_MIN) * size + used) >> 30) + 1);
+	}
+	/* Whatever the limit is, a fourth of it is the heap's (libsmartmap-malloc). */
+	need = (SMAP_SIZE(SMAP_BITS_MIN) * size + used - (smap.heap_hi - smap.heap_lo)) / 3 * 4;
+	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB; this program needs %llu MiB in a "
+		     "job of %u ranks: raise it, or start fewer ranks", (unsigned long long)r.rlim_cur >> 20,
+		     (unsigned long long)(need >> 20) + 1, size);
 	return 0;
 }
 
@@ -200,7 +209,7 @@ static int start_many(const struct smartmap_job *job)
 {
 	struct smap_exch x = { .listener = -1, .up = -1 };
 	struct smap_facts facts;
-	uint32_t flags, all;
+	uint32_t flags;
 	int bits, fd = -1, ret, held = 0, had = smap.nranges > 0;
 
 	bits = smap.ctl ? smap.bits : propose_bits(job->size);
@@ -209,7 +218,6 @@ static int start_many(const struct smartmap_job *job)
 		bits = 0;
 	}
 	ret = smap_exch_meet(&x, job, &bits);
-	(void)all;
 	if (ret)
 		goto err;
 	if (smap.ctl && smap.bits != bits) {
@@ -230,8 +238,7 @@ static int start_many(const struct smartmap_job *job)
 			if (copy >= 0) {
 				keep_own_fd(copy);
 			} else {
-				ret = -ENOMEM;
-				smap_why_set(SMARTMAP_F_WINDOWS, "too many open files");
+				ret = smap_why_nofile();
 			}
 		}
 	}
@@ -322,18 +329,14 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 	memset(smap.why, 0, sizeof(smap.why));
 	memset(smap.has, 0, sizeof(smap.has));
 	read_force_off();
-	if (smap.ctl && smap.memfile != (job->size > 1)) {
-		if (smap.nranges || smap.memfile) {
-			/* The old file serves a job of one as well. */
-		} else {
-			smap_own_drop();
-		}
-	}
+	if (smap.ctl && job->size > 1 && !smap.memfile && !smap.nranges)
+		smap_own_drop();	/* anonymous memory cannot be shared; an old file serves a job of one as well */
 	if (job->size == 1) {
 		ret = start_single();
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "the job has one process on this node");
 	} else {
-		raised = smap_nofile_raise(2 * job->size + 128, &nofile);
+		smap.nofile_need = 2 * job->size + 64;
+		raised = smap_nofile_raise(smap.nofile_need + 64, &nofile);
 		ret = start_many(job);
 		if (raised)
 			setrlimit(RLIMIT_NOFILE, &nofile);

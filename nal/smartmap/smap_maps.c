@@ -336,7 +336,8 @@ int smap_arena_gap(int bits, uint64_t *lo, uint64_t *hi)
 	size_t i;
 	int ret;
 
-	if (smap_sanitizer() || smap_valgrind()) {	/* nothing will be adopted, so nothing can collide */
+	/* Nothing will be adopted, so nothing can collide. */
+	if (smap_sanitizer() || smap_valgrind() || bits < SMAP_BITS_ADOPT) {
 		*lo = SMAP_CTL_SIZE;
 		*hi = SMAP_SIZE(bits);
 		return 0;

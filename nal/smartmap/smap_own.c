@@ -199,6 +199,16 @@ int smap_nofile_raise(uint32_t want, struct rlimit *old)
 	return !setrlimit(RLIMIT_NOFILE, &r);
 }
 
+int smap_why_nofile(void)
+{
+	struct rlimit r = { 0, 0 };
+
+	getrlimit(RLIMIT_NOFILE, &r);
+	smap_why_set(SMARTMAP_F_WINDOWS, "too many open files: the limit (ulimit -n) is %llu, and the start of the job takes up to "
+		     "%u besides the program's own: raise it", (unsigned long long)r.rlim_max, smap.nofile_need);
+	return -ENOMEM;
+}
+
 int smap_own_fd(void)
 {
 	if (smap.own_box >= 0)
@@ -240,14 +250,17 @@ int smap_own_make(int bits)
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("smartmap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0) {
-		ret = -errno;
-		smap_why_set(SMARTMAP_F_WINDOWS, "memfd_create failed: %s", strerror(-ret));
-		return ret == -EMFILE || ret == -ENFILE ? -ENOMEM : -ENOSYS;
+		if (errno == EMFILE || errno == ENFILE)
+			return smap_why_nofile();
+		smap_why_set(SMARTMAP_F_WINDOWS, "no memory file can be made (memfd_create: %s), and there is no job of several "
+			     "ranks without: allow it in the seccomp filter of the container", strerror(errno));
+		return -ENOSYS;
 	}
 	if (ftruncate(fd, (off_t)SMAP_SIZE(bits))) {
 		ret = -errno;
-		smap_why_set(SMARTMAP_F_WINDOWS, "a memory file of 2^%d bytes is refused (%s); is a file size limit set "
-			     "(ulimit -f)?", bits, strerror(-ret));
+		smap_why_set(SMARTMAP_F_WINDOWS, "a memory file of 2^%d bytes is refused (ftruncate: %s): %s", bits,
+			     strerror(-ret), ret == -EFBIG ? "raise the limit of file sizes (ulimit -f)" :
+			     "allow it in the seccomp filter of the container");
 		goto err;
 	}
 	/* Nobody can cut it off under our feet. */
@@ -260,8 +273,12 @@ int smap_own_make(int bits)
 	if (ret)
 		goto err;
 	/* The middle of the gap: what is below and above may grow. On 2 MiB, so that huge pages fit. */
-	if (hi - lo < 2 * want)
+	if (bits < SMAP_BITS_ADOPT) {
+		lo += (uint64_t)2 << 20;	/* all of it: nothing else can come */
+		want = hi - lo;
+	} else if (hi - lo < 2 * want) {
 		want = (hi - lo) / 2;
+	}
 	if (want < ((uint64_t)64 << 20)) {
 		ret = -ENOMEM;
 		smap_why_set(SMARTMAP_F_WINDOWS, "the memory of this process leaves no room for the library's own in a "
@@ -273,7 +290,12 @@ int smap_own_make(int bits)
 	base = smap_window_map(fd, bits);
 	if (!base) {
 		ret = -errno;
-		smap_why_set(SMARTMAP_F_WINDOWS, "no room for a window of 2^%d bytes: %s", bits, strerror(-ret));
+		if (ret == -ENOMEM)
+			smap_why_set(SMARTMAP_F_WINDOWS, "no room for a window of 2^%d bytes: raise the limit of virtual memory "
+				     "(ulimit -v)", bits);
+		else
+			smap_why_set(SMARTMAP_F_WINDOWS, "a window cannot be mapped (mmap, madvise: %s): allow both in the seccomp "
+				     "filter of the container", strerror(-ret));
 		goto err;
 	}
 	madvise((void *)base, SMAP_CTL_SIZE, MADV_DODUMP);

@@ -19,6 +19,8 @@ int smap_box_get(int box, int index);
 
 /* The queue hands out many at a time for a moment: 1 when the limit was raised to @want or what is allowed; restore it. */
 int smap_nofile_raise(uint32_t want, struct rlimit *old);
+/* The sentence for EMFILE and what follows from it. Return: -ENOMEM. */
+int smap_why_nofile(void);
 
 /* SCM_RIGHTS in one message. Return: bytes, or -errno. recv fills @fds with at most *@n and sets *@n. */
 ssize_t smap_send_fds(int sock, const void *buf, size_t len, const int *fds, int n);
