@@ -28,3 +28,12 @@ P3_TESTS += unit/wire:tests/unit/wire:valgrind unit/frame:tests/unit/frame:valgr
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/t_fuzz.sh tests/fuzz/t_smoke.sh
 P3_TESTS += fault/fuzz-wire:tests/fuzz/t_smoke.sh:args=wire fault/fuzz-frame:tests/fuzz/t_smoke.sh:args=frame+300 \
 	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240
+
+# The transport, where libev is.
+if HAVE_LIBEV
+check_PROGRAMS += tests/unit/tcp
+tests_unit_tcp_SOURCES = tests/unit/tcp.c $(tcp_sources)
+tests_unit_tcp_CPPFLAGS = $(T_CPPFLAGS)
+tests_unit_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
+P3_TESTS += unit/tcp:tests/unit/tcp
+endif

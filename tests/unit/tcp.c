@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * tcp.c - the transport by itself: who gets in, who does not, and what arrives in pieces
+ *
+ * Two ends in one process and one libev loop; strangers are plain sockets. SipHash has the vectors of its authors.
+ */
+#include "../common/tap.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../nal/transport/tcp/tcp.h"
+#include "../../nal/wire/wire.h"
+
+struct end {
+	struct tcp t;
+	struct tcp_place place;
+	unsigned frames, gone, writable;
+	uint32_t seq;
+	bool refuse;
+};
+
+static struct end end[2];
+static struct ev_loop *loop;
+static uint64_t state = 9;
+
+static uint64_t rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+/* Frames carry their number and so many bytes of it. */
+static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
+{
+	struct end *e = ctx;
+	struct wire_hdr h;
+
+	CHECK_INT(rank, e == &end[0] ? 1 : 0);
+	if (!CHECK(wire_decode(bytes, n, &h) == WIRE_OK && n == WIRE_HDR + h.paylen))
+		return false;
+	CHECK_INT(h.seq, e->seq);
+	for (uint32_t i = 0; i < h.paylen; i++)
+		if (!CHECK(bytes[WIRE_HDR + i] == (uint8_t)h.seq))
+			break;
+	e->seq++;
+	e->frames++;
+	return !e->refuse;
+}
+
+static void on_writable(void *ctx, uint32_t rank)
+{
+	((struct end *)ctx)->writable++;
+}
+
+static void on_gone(void *ctx, uint32_t rank)
+{
+	((struct end *)ctx)->gone++;
+}
+
+static bool on_known(void *ctx, uint32_t rank)
+{
+	return true;
+}
+
+static const struct tcp_place *on_place(void *ctx, uint32_t rank)
+{
+	return &end[rank].place;
+}
+
+static const struct tcp_user user = {
+	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+};
+
+static void start(const char *key0, const char *key1)
+{
+	struct in_addr lo = { htonl(INADDR_LOOPBACK) };
+
+	loop = ev_loop_new(EVBACKEND_EPOLL);
+	for (uint32_t i = 0; i < 2; i++) {
+		end[i] = (struct end){ 0 };
+		end[i].t = (struct tcp){ .loop = loop, .user = &user, .ctx = &end[i], .rank = i, .size = 2,
+			.patience = 5 };
+		memcpy(end[i].t.key, i ? key1 : key0, 16);
+		end[i].place.n = 1;
+		end[i].place.addr[0] = lo;
+		if (tcp_start(&end[i].t, lo, &end[i].place.port))
+			bail("no port");
+	}
+}
+
+static void stop(void)
+{
+	tcp_stop(&end[0].t);
+	tcp_stop(&end[1].t);
+	ev_loop_destroy(loop);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void nap(struct ev_loop *l, ev_timer *w, int events)
+{
+}
+
+/* The loop, until *@what is @want or time is up. */
+static bool until(const unsigned *what, unsigned want)
+{
+	double last = now() + 10;
+	ev_timer t;
+
+	ev_timer_init(&t, nap, 0.01, 0.01);
+	ev_timer_start(loop, &t);
+	while (*what < want && now() < last)
+		ev_run(loop, EVRUN_ONCE);
+	ev_timer_stop(loop, &t);
+	return *what >= want;
+}
+
+static void turn(int times)
+{
+	unsigned never = 0;
+	double last = now() + 0.02 * times;
+	ev_timer t;
+
+	ev_timer_init(&t, nap, 0.005, 0.005);
+	ev_timer_start(loop, &t);
+	while (!never && now() < last)
+		ev_run(loop, EVRUN_ONCE);
+	ev_timer_stop(loop, &t);
+}
+
+static int send_frame(int from, uint32_t seq, uint32_t len)
+{
+	static uint8_t hdr[WIRE_HDR], data[WIRE_PAYLOAD];
+	struct wire_hdr h = { .type = WIRE_PUT, .seq = seq, .paylen = len, .rlength = len, .md = WIRE_NO_MD };
+
+	wire_encode(&h, hdr);
+	memset(data, (uint8_t)seq, len);
+	return tcp_send(&end[from].t, (uint32_t)!from, hdr, WIRE_HDR, data, len);
+}
+
+#define KEY "sixteen bytes...."
+
+static void t_siphash_is_what_its_authors_say(void)
+{
+	static const uint64_t want[] = { 0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a,
+		0x85676696d7fb7e2d };
+	uint8_t key[16], m[64];
+
+	for (int i = 0; i < 16; i++)
+		key[i] = (uint8_t)i;
+	for (int i = 0; i < 64; i++)
+		m[i] = (uint8_t)i;
+	for (size_t n = 0; n < 4; n++)
+		CHECK(tcp_siphash(key, m, n) == want[n]);
+	CHECK(tcp_siphash(key, m, 15) == 0xa129ca6149be45e5);
+	CHECK(tcp_siphash(key, m, 63) == 0x958a324ceb064572);
+}
+
+/* More than any socket buffer holds, of random lengths, both ways. */
+static void t_frames_arrive_whole_and_in_order(void)
+{
+	enum { N = 3000 };
+	uint32_t next[2] = { 0 };
+	double last = now() + 30;
+
+	start(KEY, KEY);
+	while ((end[0].frames < N || end[1].frames < N) && now() < last) {
+		for (int i = 0; i < 2; i++)
+			while (next[i] < N && !send_frame(i, next[i],
+				(uint32_t)(rnd() % 3 ? rnd() % 100 : rnd() % WIRE_PAYLOAD)))
+				next[i]++;
+		ev_run(loop, EVRUN_ONCE);
+	}
+	CHECK_INT(end[0].frames, N);
+	CHECK_INT(end[1].frames, N);
+	CHECK(end[0].writable > 1);
+	CHECK(!end[0].gone && !end[1].gone);
+	stop();
+}
+
+static void t_another_key_gets_nowhere(void)
+{
+	start(KEY, "another key......");
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	CHECK(until(&end[0].gone, 1));
+	CHECK_INT(end[1].frames, 0);
+	CHECK(end[1].t.refused > 0);
+	stop();
+}
+
+/* What was sent before the end is delivered, then the end is told, once. */
+static void t_the_end_comes_last(void)
+{
+	uint32_t n = 0;
+
+	start(KEY, KEY);
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	while (n < 20 && !send_frame(0, n, 3000))
+		n++;
+	CHECK_INT(n, 20);
+	while (end[0].t.out[1].rest_len)
+		ev_run(loop, EVRUN_ONCE);
+	tcp_stop(&end[0].t);
+	CHECK(until(&end[1].gone, 1));
+	CHECK_INT(end[1].frames, 20);
+	turn(5);
+	CHECK_INT(end[1].gone, 1);
+	stop();
+}
+
+static void t_frames_that_make_no_sense_close(void)
+{
+	start(KEY, KEY);
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	end[1].refuse = true;
+	CHECK_INT(send_frame(0, 0, 1), 0);
+	CHECK(until(&end[1].gone, 1));
+	CHECK(until(&end[0].gone, 1));		/* it sees its connection end */
+	stop();
+}
+
+static int stranger(void)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(end[1].place.port),
+				  .sin_addr = end[1].place.addr[0] };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
+		bail("connect: %s", strerror(errno));
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+/* Garbage, an old recording, nothing at all, and very many: none delivers a frame, none stays, the job's own get in. */
+static void t_strangers(void)
+{
+	uint8_t junk[512], hello[64];
+	int fd[100];
+
+	start(KEY, KEY);
+	for (int k = 0; k < 50; k++) {
+		size_t n = 1 + rnd() % sizeof(junk);
+
+		for (size_t i = 0; i < n; i++)
+			junk[i] = (uint8_t)rnd();
+		fd[0] = stranger();
+		CHECK(send(fd[0], junk, n, MSG_NOSIGNAL) > 0);
+		turn(1);
+		close(fd[0]);
+		turn(1);
+	}
+	/* what one of the job's said, said again to another greeting */
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	memcpy(hello, end[0].t.out[1].hello, 48);
+	fd[0] = stranger();
+	turn(2);
+	CHECK(send(fd[0], hello, 48, MSG_NOSIGNAL) == 48);
+	turn(5);
+	CHECK(recv(fd[0], junk, 24, 0) == 24);		/* the greeting */
+	CHECK_INT(recv(fd[0], junk, 1, 0), 0);		/* and the end */
+	close(fd[0]);
+	CHECK(end[1].t.refused > 0);
+	for (int i = 0; i < 100; i++)			/* more than may be on the way */
+		fd[i] = stranger();
+	turn(5);
+	CHECK(end[1].t.strangers <= 64);
+	for (int i = 0; i < 100; i++)
+		close(fd[i]);
+	turn(5);
+	CHECK_INT(end[1].t.strangers, 0);
+	CHECK_INT(end[1].frames, 0);
+	CHECK_INT(send_frame(0, 0, 100), 0);
+	CHECK(until(&end[1].frames, 1));
+	stop();
+}
+
+static void t_nobody_listens(void)
+{
+	start(KEY, KEY);
+	tcp_stop(&end[1].t);
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	CHECK(until(&end[0].gone, 1));
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	stop();
+}
+
+int main(void)
+{
+	static const struct t_case cases[] = {
+		T(t_siphash_is_what_its_authors_say), T(t_frames_arrive_whole_and_in_order),
+		T(t_another_key_gets_nowhere),
+		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
+		{ 0 }
+	};
+
+	return t_run(cases);
+}
