@@ -117,6 +117,7 @@ struct nal_ops {
 };
 
 extern const struct nal_ops nal_smartmap;
+extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */
 extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */
 
 #endif

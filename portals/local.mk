@@ -38,9 +38,10 @@ portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portal
 nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_inbox.c nal/smartmap/nal_move.c \
 	nal/smartmap/nal_hand.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h nal/smartmap/nal_together.c
 
-portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources)
+portals_libportals_la_SOURCES = $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources) \
+	$(wire_sources) $(frame_sources) $(loop_sources) nal/loop/nal_loop.c
 if HAVE_LIBEV
-portals_libportals_la_SOURCES += $(wire_sources) $(frame_sources) $(tcp_sources) $(gp_sources)
+portals_libportals_la_SOURCES += $(tcp_sources) $(gp_sources)
 endif
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \
 	-I$(top_srcdir)/portals/api

@@ -217,7 +217,7 @@ int loop_parse(const char *text, struct loop_inject *inject, const char **bad)
 		if (!isdigit((unsigned char)*text))
 			return -1;
 		v = strtoull(text, &end, 10);
-		if (v > key[i].max || (*end && *end != ',') || (*end && !end[1]))
+		if (v > key[i].max || (*end && *end != ',' && *end != ':') || (*end && !end[1]))
 			return -1;
 		if (key[i].wide)
 			*(uint64_t *)(void *)((char *)&out + key[i].at) = v;

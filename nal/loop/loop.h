@@ -63,7 +63,7 @@ void loop_cut(struct loop_end end[2]);
 bool loop_step(struct loop_net *n);
 void loop_fini(struct loop_net *n);
 
-/* "loss=20,dup=10,reorder=50,flip=5,delay=1000,room=64,seed=7": 0, or -1 with the rest that is not understood
+/* "loss=20,dup=10,reorder=50,flip=5,delay=1000,room=64,seed=7": 0; -1 with the rest that is not understood
  * in @bad. */
 int loop_parse(const char *text, struct loop_inject *inject, const char **bad);
 

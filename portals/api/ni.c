@@ -99,6 +99,8 @@ static void set_limits(const ptl_ni_limits_t *d, ptl_ni_limits_t *l)
 /* The runtime has seen to it that there is one (check_shape() in p3_rt.c). */
 static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3_knobs *k)
 {
+	if (k->nal == P3_NAL_LOOP)
+		return &nal_loop;
 #ifdef HAVE_LIBEV
 	if (job->nodes > 1 || k->nal == P3_NAL_GP)
 		return &nal_gp;

@@ -19,7 +19,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal };
+enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal, T_text };
 
 struct knob {
 	const char *var, *def, *help;
@@ -44,7 +44,7 @@ static const char *const other_vars[] = {
 #define NOTHER (sizeof(other_vars) / sizeof(other_vars[0]))
 
 static const char *const tri_names[] = { "no", "try", "yes" };
-static const char *const nal_names[] = { "auto", "smartmap", "gp" };
+static const char *const nal_names[] = { "auto", "smartmap", "gp", "loop" };
 static const struct { const char *name; long bit; } flag_names[] = {
 	{ "data", P3_ADOPT_DATA }, { "stack", P3_ADOPT_STACK }, { "heap", P3_ADOPT_HEAP },
 	{ "all", P3_ADOPT_ALL }, { "none", 0 },
@@ -144,7 +144,8 @@ static void describe(const struct knob *k, char *buf, size_t len)
 	case T_level: snprintf(buf, len, "error, warn, diag, info or debug"); break;
 	case T_sig: snprintf(buf, len, "none, a signal's number, or a name such as USR1"); break;
 	case T_path: snprintf(buf, len, "a file name"); break;
-	case T_nal: snprintf(buf, len, "auto, smartmap or gp"); break;
+	case T_nal: snprintf(buf, len, "auto, smartmap, gp or loop"); break;
+	case T_text: snprintf(buf, len, "some text"); break;
 	}
 }
 
@@ -159,10 +160,11 @@ static int parse(const struct knob *k, const char *s, struct p3_knobs *to)
 	case T_num: rc = parse_number(s, 0, &v); break;
 	case T_size: rc = parse_number(s, 1, &v); break;
 	case T_flags: rc = parse_flags(s, &v); break;
-	case T_nal: rc = parse_name(s, nal_names, 3, &v); break;
+	case T_nal: rc = parse_name(s, nal_names, 4, &v); break;
 	case T_level: rc = parse_name(s, p3_log_level_name, P3_LOG_MAX, &v); break;
 	case T_sig: rc = parse_sig(s, &v); break;
 	case T_path:
+	case T_text:
 		*(const char **)at = s;
 		return *s ? 0 : -1;
 	}

@@ -9,7 +9,8 @@
  * Types: tri   no|try|yes				size  bytes; K, M, G allowed
  *        num   a decimal number			flags words of heap,data,stack, or all, or none
  *        level error|warn|diag|info|debug		sig   none, a number, or a name such as USR1
- *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp
+ *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp|loop
+ *        text  anything (kept as given; NULL when unset)
  */
 #ifndef P3_KNOBS_H
 #define P3_KNOBS_H
@@ -17,7 +18,7 @@
 #include <stdio.h>
 
 enum p3_tri { P3_NO, P3_TRY, P3_YES };
-enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP };
+enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP, P3_NAL_LOOP };
 enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADOPT_ALL = 7 };	/* smartmap.h's bits */
 
 /* field, variable, type, default as the user would write it, min, max, help */
@@ -28,8 +29,10 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "memory that peers may see directly: heap,data,stack, all or none")		\
 	K(cma, "PTL_CMA", tri, "try", P3_NO, P3_YES,					\
 	  "process_vm_readv for memory outside the windows: no, try, yes")		\
-	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_GP,				\
-	  "what moves messages: smartmap on one node, gp beyond; auto chooses by the nodes")	\
+	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_LOOP,				\
+	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses")	\
+	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0,					\
+	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), seed=")	\
 	K(pes_per_node, "PTL_PES_PER_NODE", num, "0", 0, 1000000,			\
 	  "ranks of each virtual node on one machine; 0: nodes are the launcher's")	\
 	K(spin, "PTL_SPIN", num, "2000", 0, 1000000000,					\
@@ -63,6 +66,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOB_T_sig	long
 #define P3_KNOB_T_path	const char *
 #define P3_KNOB_T_nal	long
+#define P3_KNOB_T_text	const char *
 
 struct p3_knobs {
 #define K(field, var, type, def, min, max, help) P3_KNOB_T_##type field;

@@ -694,6 +694,8 @@ static int check_shape(const struct p3_rt_job *j)
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
 			 "network transport, %s. Start all ranks on one node (aprun without -N, or with -N at least -n)",
 			 j->size, j->nodes, lack);
+	} else if (k->nal == P3_NAL_LOOP && j->size > 1) {
+		snprintf(the_err, sizeof(the_err), "PTL_NAL=loop is for a job of one process; this one has %u", j->size);
 	} else if (k->nal == P3_NAL_GP && lack) {
 		snprintf(the_err, sizeof(the_err), "PTL_NAL=gp needs a network transport, %s", lack);
 	} else {

@@ -182,3 +182,12 @@ P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
 	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \
 	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,args=kill
+
+# A process and itself, by frames, over a network that loses, doubles, reorders and breaks them.
+T_LOOP = PTL_NAL=loop+PTL_LOOP=loss=30:dup=30:reorder=50:flip=10
+P3_TESTS += api/put-loop:tests/api/t_put:env=$(T_LOOP) api/match-loop:tests/api/t_match:env=$(T_LOOP) \
+	api/get-loop:tests/api/t_get:env=$(T_LOOP) api/iovec-loop:tests/api/t_iovec:env=$(T_LOOP) \
+	api/update-loop:tests/api/t_update:env=$(T_LOOP) api/eq-loop:tests/api/t_eq:env=$(T_LOOP) \
+	api/bad-loop:tests/api/t_bad:env=$(T_LOOP) api/swap-loop:tests/api/t_swap:env=$(T_LOOP) \
+	api/rules-loop:tests/api/t_rules:env=$(T_LOOP) api/polled-loop:tests/api/t_polled:env=$(T_LOOP) \
+	api/look-loop:tests/api/t_look:env=$(T_LOOP) api/init-loop:tests/api/t_init:env=$(T_LOOP)

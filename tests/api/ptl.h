@@ -205,8 +205,11 @@ __attribute__((unused)) static long long p_drops_soon(long long want)
 {
 	double until = t_now() + p_patience;
 
-	while (p_drops() != want && t_now() < until)
+	while (p_drops() != want && t_now() < until) {
+		if (t_size() == 1)	/* nobody but us makes progress */
+			PtlEQGet(p_idle_eq, &(ptl_event_t){ 0 });
 		sched_yield();
+	}
 	return p_drops();
 }
 
