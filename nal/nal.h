@@ -58,6 +58,7 @@ struct nal_ni {
 	struct p3l_env env;
 	const struct nal_ops *nal;
 	uint32_t index;			/* in the table */
+	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
 	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
 	ptl_interface_t iface;
 	ptl_ni_limits_t limits;

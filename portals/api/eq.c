@@ -251,8 +251,11 @@ static int look(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
 static inline int step(struct poll_set *p, unsigned first, ptl_event_t *ev, int *which)
 {
 	if (p->n == 1) {
-		*which = 0;
-		return progress(p->ni, p->eqs[0] & 0xffff, ev, true);
+		int rc = progress(p->ni, p->eqs[0] & 0xffff, ev, true);
+
+		if (rc != PTL_EQ_EMPTY)
+			*which = 0;
+		return rc;
 	}
 	p->ni->nal->progress(p->ni, p->eqs[0] & 0xffff, NULL);
 	return look(p, first, ev, which);

@@ -40,6 +40,6 @@ P3A_API int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_b
 	ni = p3a_ni_of(base, P3A_ME);
 	if (!ni)
 		return PTL_ME_INVALID;
-	return PtlMEMDPost(p3a_handle(ni, P3A_NI, 0, 0), base, id, bits, ignore, unlink, pos, md, op, me_out, md_out,
+	return PtlMEMDPost(p3a_ni_handle(ni), base, id, bits, ignore, unlink, pos, md, op, me_out, md_out,
 			   PTL_EQ_NONE);
 }

@@ -18,6 +18,7 @@ struct nal_ni *p3a_table[P3A_MAX_NI];
 bool p3a_up;
 uint32_t p3a_lock_;
 
+static uint16_t made;		/* interfaces so far */
 static struct nal_ni *refused;		/* in the job, but the pid that it asked for belonged to another rank */
 
 static const ptl_ni_limits_t max_limits = {
@@ -122,6 +123,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->iface = iface;
 	ni->nal = choose(job, k);
 	ni->refs = 1;
+	ni->serial = ++made;
 	ni->uid = job->uid;
 	ni->jid = job->jid;
 	ni->env.single = __libc_single_threaded;
@@ -186,7 +188,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 	}
 	if (actual)
 		*actual = ni->limits;
-	*out = p3a_handle(ni, P3A_NI, 0, 0);
+	*out = p3a_ni_handle(ni);
 out:
 	unlock();
 	if (!ni)
@@ -299,7 +301,7 @@ P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 		ni = p3a_ni_of(h, (enum p3a_kind)kind);
 	if (!ni)
 		return PTL_HANDLE_INVALID;
-	*out = p3a_handle(ni, P3A_NI, 0, 0);
+	*out = p3a_ni_handle(ni);
 	return PTL_OK;
 }
 

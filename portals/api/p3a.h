@@ -63,9 +63,15 @@ static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 	if (p3_unlikely(h >> 29 != (uint32_t)kind))
 		return NULL;
 	ni = p3a_table[h >> 26 & 7];
-	if (p3_likely(ni != NULL))
-		ni->env.single = __libc_single_threaded;
+	if (p3_unlikely(!ni) || (kind == P3A_NI && p3_unlikely((h & 0xffff) != ni->serial)))
+		return NULL;
+	ni->env.single = __libc_single_threaded;
 	return ni;
+}
+
+static inline ptl_handle_ni_t p3a_ni_handle(const struct nal_ni *ni)
+{
+	return p3a_handle(ni, P3A_NI, ni->serial, 0);
 }
 
 /* What keeps an MD in use may be a copy that waits for us: who calls again and again, and nothing else, must get on. */

@@ -38,7 +38,7 @@ static int which(ptl_handle_ni_t h, struct nal_ni **ni)
 		*ni = NULL;
 		return p3_load_acq(&p3a_table[0]) ? PTL_FAIL : PTL_OK;
 	}
-	return *ni && h == p3a_handle(*ni, P3A_NI, 0, 0) ? PTL_OK : PTL_NI_INVALID;
+	return *ni && h == p3a_ni_handle(*ni) ? PTL_OK : PTL_NI_INVALID;
 }
 
 /* The three parts agree in size; when all are there, they are the job. [set_lock] */

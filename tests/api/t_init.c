@@ -345,6 +345,21 @@ static void t_handles_end_with_the_interface(void)
 	CHECK_INT(PtlGetId(ni, &(ptl_process_id_t){ 0, 0 }), PTL_NI_INVALID);
 }
 
+/* Two ranks or more cannot join again: the next interface of this process would be that of a job. */
+static void t_handle_of_a_closed_interface_is_not_that_of_the_next(void)
+{
+	ptl_handle_ni_t next;
+
+	if (t_size() > 1)
+		SKIP("needs one process only");
+	REQUIRE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &next) == PTL_OK);
+	CHECK(next != ni);
+	CHECK_INT(PtlGetId(ni, &(ptl_process_id_t){ 0, 0 }), PTL_NI_INVALID);
+	CHECK_INT(PtlNIFini(ni), PTL_NI_INVALID);
+	CHECK_INT(PtlGetId(next, &(ptl_process_id_t){ 0, 0 }), PTL_OK);
+	CHECK_INT(PtlNIFini(next), PTL_OK);
+}
+
 static void t_after_fini_every_call_says_so(void)
 {
 	PtlFini();
@@ -359,7 +374,8 @@ int main(void)
 		T(t_ranks_before_the_interface), T(t_bad_interface_or_address), T(t_ni_init_twice_gives_the_same),
 		T(t_limits_are_kept), T(t_attach_any_until_full), T(t_status_registers), T(t_distances), T(t_identity),
 		T(t_interface_of_a_handle), T(t_names_of_codes_and_events), T(t_child_of_fork_has_no_interface),
-		T(t_handles_end_with_the_interface), T(t_after_fini_every_call_says_so), { 0 }
+		T(t_handles_end_with_the_interface), T(t_handle_of_a_closed_interface_is_not_that_of_the_next),
+		T(t_after_fini_every_call_says_so), { 0 }
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
