@@ -228,7 +228,7 @@ static void t_more_requests_than_numbers(void)
 
 static void t_full_means_nothing_has_happened(void)
 {
-	unsigned n = 0, ends_ = 0, got = 0;
+	unsigned ends_ = 0, got = 0;
 	struct p3l_slot ev;
 	struct p3l_ref md;
 
@@ -236,7 +236,7 @@ static void t_full_means_nothing_has_happened(void)
 	f_start_size(2, &(struct loop_inject){ .delay_ns = 1000, .room = 1, .seed = 1 }, 1024);
 	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
 	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE);
-	for (int full = 0; full < 20; n += !full) {
+	for (int full = 0; full < 20; ) {
 		int rc = f_put(0, 1, md, 100, false, 1, 0);
 
 		full += rc == FR_FULL;
