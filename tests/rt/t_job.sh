@@ -21,6 +21,11 @@ run -n 3 "$rank"
 ok $? t_ranks_and_one_job_id
 run -n 1 -e T_VAR=a "$rank" : -n 2 -e T_VAR=b "$rank"
 [ $? = 0 ] && grep -q '^rank 0 of 3.*env a' out && [ "$(lines 'env b')" = 2 ]; ok $? t_parts_of_one_job
+if grep -qs 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+	run -n 4 -N 2 "$rank"
+	[ $? = 0 ] && grep -q '^rank 1 of 4 launch 1 local 1' out && grep -q '^rank 2 of 4 launch 2 local 0' out
+	ok $? t_virtual_nodes
+fi
 "$MPT_HYDRA" -pmi-port -n 2 "$rank" >out 2>err </dev/null
 [ $? = 0 ] && [ "$(lines '^rank [01] of 2')" = 2 ]; ok $? t_pmi_by_port
 echo 3-0 >MPICH_RANK_ORDER
