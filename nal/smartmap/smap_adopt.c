@@ -603,7 +603,8 @@ static const char *nothing_private(void)
 	if (smap_valgrind())
 		return "the process runs under Valgrind";
 	if (smap.bits < SMAP_BITS_ADOPT)
-		return "the limit of virtual memory (ulimit -v, here or in another rank) leaves no room for windows of 4 GiB";
+		return "the limit of virtual memory (ulimit -v, here or in another rank) leaves no room for windows of "
+		       "4 GiB";
 	if (n != 1)
 		return n < 0 ? "/proc is not mounted" : "other threads run already: adoption needs a single thread";
 	return NULL;

@@ -44,7 +44,8 @@ static int probe(int peer)
 		return CMA_NO;
 	}
 	if (pid <= 0) {
-		smap_why_set(SMARTMAP_F_CMA, "local rank %d is in another pid namespace: process_vm_readv cannot name it",
+		smap_why_set(SMARTMAP_F_CMA, "local rank %d is in another pid namespace: process_vm_readv cannot "
+				     "name it",
 			     peer);
 		return CMA_NO;
 	}

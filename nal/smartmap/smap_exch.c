@@ -211,8 +211,8 @@ static int refused(int e)
 
 static int why_refused(const char *call, int e)
 {
-	smap_why_set(SMARTMAP_F_WINDOWS, "the ranks cannot meet (%s: %s): allow it in the seccomp filter of the container", call,
-		     strerror(e));
+	smap_why_set(SMARTMAP_F_WINDOWS, "the ranks cannot meet (%s: %s): allow it in the seccomp filter of the "
+		     "container", call, strerror(e));
 	return -EPERM;
 }
 
@@ -555,8 +555,8 @@ static int hello(struct smap_exch *x, struct smap_conn *c, const struct msg *m, 
 	const struct smartmap_job *j = x->job;
 
 	if (m->version != SMAP_VERSION) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "pid %d has smartmap layout version %u, local rank 0 has %u: all ranks "
-			     "must use the same library", c->pid, m->version, SMAP_VERSION);
+		smap_why_set(SMARTMAP_F_WINDOWS, "pid %d has smartmap layout version %u, local rank 0 has %u: all "
+			     "ranks must use the same library", c->pid, m->version, SMAP_VERSION);
 		return fail_all(x, -EPERM);
 	}
 	if (m->type != M_HELLO || m->rank >= j->size || !m->rank)

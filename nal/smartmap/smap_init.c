@@ -100,8 +100,8 @@ static uint64_t vm_size(void)
 }
 
 /*
- * Largest windows that there is room for, one per rank. 0: none. In those below SMAP_BITS_ADOPT nothing will be adopted; more
- * than the smallest then only if the program keeps half of what is left.
+ * Largest windows that there is room for, one per rank. 0: none. In those below SMAP_BITS_ADOPT nothing will be
+ * adopted; more than the smallest then only if the program keeps half of what is left.
  */
 static int propose_bits(uint32_t size)
 {
@@ -123,8 +123,8 @@ static int propose_bits(uint32_t size)
 	}
 	/* Whatever the limit is, a fourth of it is the heap's (libsmartmap-malloc). */
 	need = (SMAP_SIZE(SMAP_BITS_MIN) * size + used - (smap.heap_hi - smap.heap_lo)) / 3 * 4;
-	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB; this program needs %llu MiB in a "
-		     "job of %u ranks: raise it, or start fewer ranks", (unsigned long long)r.rlim_cur >> 20,
+	smap_why_set(SMARTMAP_F_WINDOWS, "the limit of virtual memory (ulimit -v) is %llu MiB; this program needs %llu "
+		     "MiB in a job of %u ranks: raise it, or start fewer ranks", (unsigned long long)r.rlim_cur >> 20,
 		     (unsigned long long)(need >> 20) + 1, size);
 	return 0;
 }

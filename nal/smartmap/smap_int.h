@@ -40,7 +40,7 @@
 #define SMAP_MAGIC	0x70616d73u	/* "smap" */
 #define SMAP_VERSION	1u		/* layout of the control page and of the messages at start */
 #define SMAP_BITS_MAX	39
-#define SMAP_BITS_ADOPT	32		/* the least in which private memory has a place; in smaller ones nothing is adopted */
+#define SMAP_BITS_ADOPT	32		/* the least with a place for private memory; in smaller ones nothing is adopted */
 #define SMAP_BITS_MIN	28		/* arenas alone: 250 ranks of Portals need 140 MiB each */
 #define SMAP_BITS_VALGRIND 33		/* its processes have 128 GiB; only arenas are visible anyway */
 #define SMAP_RANGES	256		/* adopted ranges of a process (typical: ten) */
@@ -147,7 +147,7 @@ struct smap_state {
 	uint32_t nranges;
 	struct smap_range range[SMAP_RANGES];	/* sorted by lo */
 	uintptr_t heap_lo, heap_hi;		/* smap_heap_register(); 0: no allocator arena */
-	uint32_t nofile_need;			/* descriptors that the start may take, to be named where they are refused */
+	uint32_t nofile_need;			/* descriptors that the start may take: for its sentence */
 	uint32_t off;				/* SMARTMAP_FORCE_OFF, bits of enum smap_off */
 	char why[SMARTMAP_F_MAX][256];
 	int has[SMARTMAP_F_MAX];

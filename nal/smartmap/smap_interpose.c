@@ -125,7 +125,7 @@ int smap_mprotect(void *a, size_t n, int prot)
 	if (!touches(a, n, &hi))
 		return real_mprotect(a, n, prot);
 	if ((prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
-		smartmap_withdraw(a, hi - (uintptr_t)a);	/* peers' windows know no protection: the kernel's copy does */
+		smartmap_withdraw(a, hi - (uintptr_t)a);	/* windows know no protection: the kernel's copy does */
 	r = real_mprotect(a, n, prot);
 	if (!r)
 		smap_range_protect((uintptr_t)a, hi, prot);

@@ -27,7 +27,8 @@ static struct ours {
 	{ "daemon", (void *)smap_daemon, NULL }, { "forkpty", (void *)smap_forkpty, NULL },
 	{ "munmap", (void *)smap_munmap, NULL }, { "mmap", (void *)smap_mmap, NULL },
 	{ "mmap64", (void *)smap_mmap, NULL }, { "mprotect", (void *)smap_mprotect, NULL },
-	{ "mlockall", (void *)smap_mlockall, NULL }, { "madvise", (void *)smap_madvise, NULL }, { "mremap", (void *)smap_mremap, NULL },
+	{ "mlockall", (void *)smap_mlockall, NULL }, { "madvise", (void *)smap_madvise, NULL },
+	{ "mremap", (void *)smap_mremap, NULL },
 };
 enum { FUNCTIONS = sizeof(table) / sizeof(table[0]) };
 

@@ -204,8 +204,8 @@ int smap_why_nofile(void)
 	struct rlimit r = { 0, 0 };
 
 	getrlimit(RLIMIT_NOFILE, &r);
-	smap_why_set(SMARTMAP_F_WINDOWS, "too many open files: the limit (ulimit -n) is %llu, and the start of the job takes up to "
-		     "%u besides the program's own: raise it", (unsigned long long)r.rlim_max, smap.nofile_need);
+	smap_why_set(SMARTMAP_F_WINDOWS, "too many open files: the limit (ulimit -n) is %llu, and the start of the job takes "
+		     "up to %u besides the program's own: raise it", (unsigned long long)r.rlim_max, smap.nofile_need);
 	return -ENOMEM;
 }
 
@@ -252,8 +252,8 @@ int smap_own_make(int bits)
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
 			return smap_why_nofile();
-		smap_why_set(SMARTMAP_F_WINDOWS, "no memory file can be made (memfd_create: %s), and there is no job of several "
-			     "ranks without: allow it in the seccomp filter of the container", strerror(errno));
+		smap_why_set(SMARTMAP_F_WINDOWS, "no memory file can be made (memfd_create: %s), and there is no job of "
+			     "several ranks without: allow it in the seccomp filter of the container", strerror(errno));
 		return -ENOSYS;
 	}
 	if (ftruncate(fd, (off_t)SMAP_SIZE(bits))) {
@@ -291,11 +291,11 @@ int smap_own_make(int bits)
 	if (!base) {
 		ret = -errno;
 		if (ret == -ENOMEM)
-			smap_why_set(SMARTMAP_F_WINDOWS, "no room for a window of 2^%d bytes: raise the limit of virtual memory "
-				     "(ulimit -v)", bits);
+			smap_why_set(SMARTMAP_F_WINDOWS, "no room for a window of 2^%d bytes: raise the limit of virtual "
+				     "memory (ulimit -v)", bits);
 		else
-			smap_why_set(SMARTMAP_F_WINDOWS, "a window cannot be mapped (mmap, madvise: %s): allow both in the seccomp "
-				     "filter of the container", strerror(-ret));
+			smap_why_set(SMARTMAP_F_WINDOWS, "a window cannot be mapped (mmap, madvise: %s): allow both in the "
+				     "seccomp filter of the container", strerror(-ret));
 		goto err;
 	}
 	madvise((void *)base, SMAP_CTL_SIZE, MADV_DODUMP);

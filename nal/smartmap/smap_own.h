@@ -17,7 +17,7 @@ int smap_box_make(const int *fds, int n);
 /* Take a copy of descriptor @index out of the queue, which keeps them all; or -errno. */
 int smap_box_get(int box, int index);
 
-/* The queue hands out many at a time for a moment: 1 when the limit was raised to @want or what is allowed; restore it. */
+/* The queue hands out many at a time for a moment: 1 when the limit was raised to @want or what is allowed: restore. */
 int smap_nofile_raise(uint32_t want, struct rlimit *old);
 /* The sentence for EMFILE and what follows from it. Return: -ENOMEM. */
 int smap_why_nofile(void);

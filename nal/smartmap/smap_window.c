@@ -9,8 +9,8 @@
  *
  * Either the mover sees the new registry, or the owner sees the mover inside. The mover's fence is the locked
  * instruction, or, where it has one thread and all of the job have membarrier(2), nothing but program order: the owner
- * then fences for it. A mover that enters for another range makes the owner wait a little longer, no more. A dead mover's
- * word is passed over: its liveness word says so.
+ * then fences for it. A mover that enters for another range makes the owner wait a little longer, no more. A dead
+ * mover's word is passed over: its liveness word says so.
  */
 #include "smap_window.h"
 

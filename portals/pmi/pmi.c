@@ -7,6 +7,7 @@
 #include <pmi.h>
 #include <cnos_mpi_os.h>
 #include <p3rt/p3rt.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,29 +56,29 @@ static int rank_and_size(unsigned *rank, unsigned *size)
 	return PtlGetRank(PTL_INVALID_HANDLE, rank, size) == PTL_OK ? PMI_SUCCESS : PMI_FAIL;
 }
 
-API int PMI_Get_size(int *size)
+static int get_one(int *out, bool want_size)
 {
-	unsigned r, n;
-	int rc = size ? rank_and_size(&r, &n) : PMI_ERR_INVALID_ARG;
+	unsigned rank, size;
+	int rc = out ? rank_and_size(&rank, &size) : PMI_ERR_INVALID_ARG;
 
 	if (rc == PMI_SUCCESS)
-		*size = (int)n;
+		*out = (int)(want_size ? size : rank);
 	return rc;
+}
+
+API int PMI_Get_size(int *size)
+{
+	return get_one(size, true);
 }
 
 API int PMI_Get_universe_size(int *size)
 {
-	return PMI_Get_size(size);
+	return get_one(size, true);
 }
 
 API int PMI_Get_rank(int *rank)
 {
-	unsigned r, n;
-	int rc = rank ? rank_and_size(&r, &n) : PMI_ERR_INVALID_ARG;
-
-	if (rc == PMI_SUCCESS)
-		*rank = (int)r;
-	return rc;
+	return get_one(rank, false);
 }
 
 API int PMI_Get_appnum(int *appnum)

@@ -29,7 +29,7 @@
 #define ORDER_FILE_MAX	(16 << 20)	/* bytes; a million ranks need 7 MB */
 
 struct scan {
-	const char *name, *p, *end;
+	const char *name, *p, *end, *tok;	/* tok: where the current token begins */
 	uint32_t line, last;		/* current line; last line that lists a rank */
 	uint32_t size, n;		/* ranks in the job; ranks listed so far */
 	uint32_t *list, *seen;		/* seen[rank]: line where it was listed, 0 not yet */
@@ -72,34 +72,41 @@ static int add(struct scan *s, uint64_t rank)
 	return 0;
 }
 
-/* A number; large ones stick at 10^18, which is out of any range. */
+/* A rank. One with more digits than any has, leading zeros apart, is said to be out of range as it stands there. */
 static int number(struct scan *s, uint64_t *v)
 {
-	if (s->p == s->end || !isdigit((unsigned char)*s->p))
-		return -1;
+	const char *tok = s->p, *first;
+
+	while (s->p < s->end && *s->p == '0')
+		s->p++;
+	first = s->p;
 	for (*v = 0; s->p < s->end && isdigit((unsigned char)*s->p); s->p++)
-		if (*v < 100000000000000000ULL)
+		if (s->p - first < 18)
 			*v = *v * 10 + (unsigned)(*s->p - '0');
-		else
-			*v = 1000000000000000000ULL;
-	return 0;
+	if (s->p == tok)
+		return bad_token(s, s->tok);
+	if (s->p - first <= 18)
+		return 0;
+	snprintf(s->err, s->errlen, "%s:%u: rank %.*s%s is out of range: the job has ranks 0 to %u", s->name, s->line,
+		 s->p - first > 40 ? 40 : (int)(s->p - first), first, s->p - first > 40 ? "..." : "", s->size - 1);
+	return -1;
 }
 
 static int token(struct scan *s)
 {
-	const char *tok = s->p;
 	uint64_t a, b;
 
+	s->tok = s->p;
 	if (number(s, &a))
-		return bad_token(s, tok);
+		return -1;
 	b = a;
 	if (s->p < s->end && *s->p == '-') {
 		s->p++;
 		if (number(s, &b))
-			return bad_token(s, tok);
+			return -1;
 	}
 	if (s->p < s->end && !is_sep(*s->p) && *s->p != '#')
-		return bad_token(s, tok);
+		return bad_token(s, s->tok);
 	for (;; a < b ? a++ : a--) {	/* ends early: add() refuses what is out of range or repeated */
 		if (add(s, a))
 			return -1;

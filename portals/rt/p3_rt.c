@@ -16,12 +16,13 @@
  *
  *	status not 0, connection ours		has failed: one sentence, and the launcher ends the job with that status
  *	status not 0, connection shared (MPI)	the launcher sees the status by itself and says so
- *	status 0, connection ours		has left: Portals knows no duty to close. The others go on; what they send it fails
- *	status 0, connection shared (MPI)	the others may wait for it for ever, and the launcher takes 0 for a good end:
- *						one sentence, and the launcher ends the job with status 1
+ *	status 0, connection ours		has left: Portals knows no duty to close. The others go on; what they
+ *						send it fails
+ *	status 0, connection shared (MPI)	the others may wait for it for ever, and the launcher takes 0 for a good
+ *						end: one sentence, and the launcher ends the job with status 1
  *
- * After a signal or _exit() nothing is said, and the launcher ends the job by itself. The rule is applied in a destructor,
- * since an exit handler of the program's may still close the library; on_exit() only tells it the status.
+ * After a signal or _exit() nothing is said, and the launcher ends the job by itself. The rule is applied in a
+ * destructor, since an exit handler of the program's may still close the library; on_exit() only tells it the status.
  */
 #include "config.h"
 
@@ -567,8 +568,8 @@ static void *flush(void *done)
 }
 
 /*
- * What the program has printed must be out before we ask to be killed. exit() would flush it after us. Another thread may
- * hold the lock of a stream for ever (it waits in getchar()): then a thread is set to it, and has a second.
+ * What the program has printed must be out before we ask to be killed. exit() would flush it after us. Another thread
+ * may hold the lock of a stream for ever (it waits in getchar()): then a thread is set to it, and has a second.
  */
 static void flush_streams(void)
 {
@@ -621,8 +622,8 @@ __attribute__((destructor)) static void at_end(void)
 		end_job(exit_status);
 	} else if (!exit_status && the_job.size > 1 && !library_closed()) {
 		flush_streams();
-		p3_error("this rank exits with status 0 without MPI_Finalize (or PtlFini): the others would wait for it, the job "
-			 "ends");
+		p3_error("this rank exits with status 0 without MPI_Finalize (or PtlFini): the others would wait for it, "
+			 "the job ends");
 		end_job(1);
 	}
 }

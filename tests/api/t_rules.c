@@ -9,6 +9,18 @@
 static const struct rules *const both[] = { &rules_ref, &rules_xt };
 #define EACH(r) for (unsigned i_ = 0; i_ < 2; i_++) for (const struct rules *r = both[i_]; r; r = NULL)
 
+/* A step of its own: 8 bytes from @a; with @sync the message has been matched behind it. */
+static void put(const char *a, ptl_pt_index_t pt, int sync)
+{
+	p_step();
+	INI {
+		OK(p_put_full(a, 8, PTL_NO_ACK_REQ, pt, 3, 0, 0, PTL_EQ_NONE));
+		if (sync)
+			p_sync();
+	}
+	p_step();
+}
+
 static void t_second_init(void)
 {
 	EACH(r) {
@@ -36,12 +48,7 @@ static void t_unlink_at_the_target(void)
 			NEED_OK(r->attach(ni, PT, any, 3, &me));
 			NEED_OK(r->md_attach(me, p_md(b, 8, 1, options, teq), PTL_UNLINK, &md));
 		}
-		p_step();
-		INI {
-			OK(p_put(a, 8, 3));
-			p_sync();
-		}
-		p_step();
+		put(a, PT, 1);
 		TGT {
 			if (start)
 				EVENTS(teq, ev, PTL_EVENT_PUT_START);
@@ -241,12 +248,7 @@ static void t_rules_stay_with_the_descriptor(void)
 				CHECK_INT(old.length, 8);
 			}
 		}
-		p_step();
-		INI {
-			OK(p_put(a, 8, 3));
-			p_sync();
-		}
-		p_step();
+		put(a, PT, 1);
 		TGT {
 			EVENTS(teq, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
 			CHECK_INT(ev[1].md.options, PTL_MD_OP_PUT);
@@ -279,19 +281,12 @@ static void t_access_control(void)
 			drops = p_drops();
 			OK(r->ac6(ni, 0, nobody, uid, PTL_JID_ANY, PTL_PT_INDEX_ANY));
 		}
-		p_step();
-		INI OK(p_put_full(a, 8, PTL_NO_ACK_REQ, PT + 1, 3, 0, 0, PTL_EQ_NONE));
-		p_step();
+		put(a, PT + 1, 0);
 		TGT {
 			CHECK_INT(p_drops_soon(drops + 1), drops + 1);	/* p_sync() would be dropped, too */
 			OK(r->ac5(ni, 0, any, uid, PTL_PT_INDEX_ANY));
 		}
-		p_step();
-		INI {
-			OK(p_put_full(a, 8, PTL_NO_ACK_REQ, PT + 1, 3, 0, 0, PTL_EQ_NONE));
-			p_sync();
-		}
-		p_step();
+		put(a, PT + 1, 1);
 		TGT {
 			EVENTS(teq, &ev, PTL_EVENT_PUT_END);
 			CHECK_INT(p_drops(), drops + 1);
@@ -300,12 +295,7 @@ static void t_access_control(void)
 			NEED_OK(r->md_attach(me, p_md(b, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, teq),
 					     PTL_RETAIN, &md));
 		}
-		p_step();
-		INI {
-			OK(p_put_full(a, 8, PTL_NO_ACK_REQ, PT + 1, 3, 0, 0, PTL_EQ_NONE));
-			p_sync();
-		}
-		p_step();
+		put(a, PT + 1, 1);
 		TGT {
 			if (r->xt)
 				EVENTS(teq, &ev, PTL_EVENT_PUT_END);

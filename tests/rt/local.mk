@@ -2,8 +2,8 @@
 T_RT_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/portals/rt
 T_RT_LIBS = portals/rt/libp3rt.la
 
-check_PROGRAMS += tests/rt/t_map tests/rt/t_order tests/rt/t_knobs tests/rt/t_pmi tests/rt/t_env tests/rt/t_rank tests/rt/rank tests/rt/close \
-	tests/rt/leave
+check_PROGRAMS += tests/rt/t_map tests/rt/t_order tests/rt/t_knobs tests/rt/t_pmi tests/rt/t_env tests/rt/t_rank \
+	tests/rt/rank tests/rt/close tests/rt/leave
 tests_rt_t_map_SOURCES = tests/rt/t_map.c
 tests_rt_t_map_CPPFLAGS = $(T_RT_CPPFLAGS)
 tests_rt_t_map_LDADD = $(T_RT_LIBS)
@@ -34,5 +34,6 @@ tests_rt_rank_LDADD = $(T_RT_LIBS)
 
 EXTRA_DIST += tests/rt/t_launch.sh tests/rt/t_job.sh tests/rt/t_info.sh
 P3_TESTS += rt/map:tests/rt/t_map:valgrind rt/order:tests/rt/t_order:valgrind rt/knobs:tests/rt/t_knobs \
-	rt/pmi:tests/rt/t_pmi rt/env:tests/rt/t_env rt/rank:tests/rt/t_rank:ranks=2 rt/launch:tests/rt/t_launch.sh rt/info:tests/rt/t_info.sh:nosan \
+	rt/pmi:tests/rt/t_pmi rt/env:tests/rt/t_env rt/rank:tests/rt/t_rank:ranks=2 rt/launch:tests/rt/t_launch.sh \
+	rt/info:tests/rt/t_info.sh:nosan \
 	rt/job:tests/rt/t_job.sh:nosan,limit=120

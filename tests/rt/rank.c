@@ -19,8 +19,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err);
 		return 1;
 	}
-	printf("rank %u of %u launch %u local %u cores %d over %d jid %u env %s pid %d\n", j->rank, j->size, j->launch_rank,
-	       j->local_rank, p3_rt_cores(), p3_rt_oversubscribed(), j->jid, getenv("T_VAR") ? getenv("T_VAR") : "-",
+	printf("rank %u of %u launch %u local %u cores %d over %d jid %u env %s pid %d\n", j->rank, j->size,
+	       j->launch_rank, j->local_rank, p3_rt_cores(), p3_rt_oversubscribed(), j->jid, getenv("T_VAR") ? getenv("T_VAR") : "-",
 	       (int)getpid());
 	fflush(stdout);
 	p3_rt_barrier();

@@ -117,7 +117,8 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_mapping_of_one_block), T(t_mapping_of_several_blocks), T(t_mapping_repeats_until_all_are_placed),
-		T(t_mapping_may_place_more_than_there_are), T(t_node_numbers_become_dense), T(t_broken_mappings_are_refused),
+		T(t_mapping_may_place_more_than_there_are), T(t_node_numbers_become_dense),
+		T(t_broken_mappings_are_refused),
 		T(t_random_bytes_do_not_break_the_mapping), T(t_lists_of_numbers), { 0 }
 	};
 

@@ -187,8 +187,11 @@ static void t_bad_files_name_line_and_rank(void)
 	parses("5-3", 4, "F:1: rank 5 is out of range: the job has ranks 0 to 3");
 	parses("0-9", 4, "F:1: rank 4 is out of range: the job has ranks 0 to 3");
 	parses("\n\n17", 4, "F:3: rank 17 is out of range: the job has ranks 0 to 3");
-	parses("99999999999999999999999", 4, "F:1: rank 1000000000000000000 is out of range: the job has ranks 0 to 3");
-	parses("0-99999999999999999999999", 4, "F:1: rank 4 is out of range: the job has ranks 0 to 3");
+	parses("99999999999999999999999", 4, "F:1: rank 99999999999999999999999 is out of range: the job has ranks 0 to 3");
+	parses("18446744073709551617", 4, "F:1: rank 18446744073709551617 is out of range: the job has ranks 0 to 3");
+	parses("1 0-99999999999999999999999", 4, "F:1: rank 99999999999999999999999 is out of range: the job has ranks 0 to 3");
+	parses("0000000000000000000000002,1,3,0", 4, "2 1 3 0");
+	parses("0-999999999999999999", 4, "F:1: rank 4 is out of range: the job has ranks 0 to 3");
 	parses("0,1\n2\n\n", 4, "F: rank 3 is missing: lines 1 to 2 do not list it");
 	parses("2", 4, "F: rank 0 is missing: lines 1 to 1 do not list it, nor 2 more of 4");
 	parses("", 4, "F: lists no rank; the job has ranks 0 to 3");

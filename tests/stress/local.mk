@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_threads tests/stress/t_conditional
-tests_stress_t_threads_SOURCES = tests/stress/t_threads.c tests/api/ptl.h
+tests_stress_t_threads_SOURCES = tests/stress/t_threads.c tests/stress/stress.h tests/api/ptl.h
 tests_stress_t_threads_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_threads_LDADD = $(T_LIBS)
-tests_stress_t_crowd_SOURCES = tests/stress/t_crowd.c tests/api/ptl.h
+tests_stress_t_crowd_SOURCES = tests/stress/t_crowd.c tests/stress/stress.h tests/api/ptl.h
 tests_stress_t_crowd_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_crowd_LDADD = $(T_LIBS)
-tests_stress_t_mix_SOURCES = tests/stress/t_mix.c tests/api/ptl.h
+tests_stress_t_mix_SOURCES = tests/stress/t_mix.c tests/stress/stress.h tests/api/ptl.h
 tests_stress_t_mix_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_mix_LDADD = $(T_LIBS)
 tests_stress_t_conditional_SOURCES = tests/stress/t_conditional.c tests/api/ptl.h

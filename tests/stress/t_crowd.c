@@ -14,7 +14,7 @@
  */
 #include <stdbool.h>
 
-#include "../api/ptl.h"
+#include "stress.h"
 
 #define RANKS	9		/* words of the page: two portals, each pair */
 #define PTS	2
@@ -31,8 +31,7 @@ static const size_t window[PTS] = { 32, 400 }, max_len[PTS] = { MAX_LEN, 1024 };
 static ptl_handle_eq_t eq;
 static ptl_handle_md_t out_md;
 static unsigned char *outbox;
-static uint64_t seed;
-static int size, rank, told;
+static int told;
 static struct pair {
 	ptl_process_id_t id;
 	struct way {
@@ -277,10 +276,5 @@ int main(void)
 {
 	static const struct t_case cases[] = { T(t_lanes_go_round_under_a_stopped_owner), { 0 } };
 
-	size = t_size();
-	rank = t_rank();
-	if (size > RANKS)
-		bail("made for %d ranks at most", RANKS);
-	seed = t_seed();
-	return p_main(cases);
+	return s_main(cases, RANKS);
 }

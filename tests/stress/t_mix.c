@@ -7,7 +7,7 @@
  * gives a place back by a message to the credit portal once it has looked at the bytes. Message number, pair and seed
  * determine length and bytes. Puts that find too many handed copies under way (PTL_NO_SPACE) are made again later.
  */
-#include "../api/ptl.h"
+#include "stress.h"
 
 #define PT_CREDIT	5
 #define WINDOW		16
@@ -15,7 +15,6 @@
 
 static ptl_handle_eq_t eq;		/* everything that comes in */
 static unsigned char *inbox[64], *outbox;
-static uint64_t seed;
 static struct {
 	ptl_process_id_t id;
 	ptl_handle_md_t md;		/* what is sent to it */
@@ -26,7 +25,7 @@ static struct {
 	uint64_t open[WINDOW];		/* message + 1 in each place: started, not ended */
 } with[64];
 static ptl_handle_md_t credit_md;
-static int size, rank, told;
+static int told;
 
 static uint64_t mix(uint64_t from, uint64_t to, uint64_t n)
 {
@@ -301,10 +300,5 @@ int main(void)
 {
 	static const struct t_case cases[] = { T(t_mixture_of_movers_keeps_order), { 0 } };
 
-	size = t_size();
-	rank = t_rank();
-	if (size > 12)
-		bail("made for twelve ranks at most");
-	seed = t_seed();
-	return p_main(cases);
+	return s_main(cases, 12);
 }

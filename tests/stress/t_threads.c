@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "../api/ptl.h"
+#include "stress.h"
 
 enum { RANKS = 11, THREADS = 3, WINDOW = 32, PLACES = 64, LEN = 64, IDLE_POLLS = 5000 };
 #define RECEIVED(from, to) ((from) * RANKS + (to))	/* words of the page */
@@ -22,8 +22,6 @@ static unsigned char src[THREADS][LEN], *dst[THREADS];
 static uint64_t next[THREADS][RANKS][THREADS];	/* portal, from: rank and thread */
 static _Atomic uint64_t sent[RANKS], ended, begun;
 static ptl_process_id_t ids[RANKS];
-static uint64_t seed;
-static int size, rank;
 static double until;
 static pthread_barrier_t all;
 
@@ -214,10 +212,5 @@ int main(void)
 {
 	static const struct t_case cases[] = { T(t_threads_share_the_progress), { 0 } };
 
-	size = t_size();
-	rank = t_rank();
-	if (size > RANKS)
-		bail("made for %d ranks at most", RANKS);
-	seed = t_seed();
-	return p_main(cases);
+	return s_main(cases, RANKS);
 }
