@@ -77,9 +77,9 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 /*
  * Take messages from lane @from of NI @l. As its owner: all of them, but of polled entries no more than a batch. As the
  * initiator: until the first for a polled entry. @locked: lane lock held; without it only those for entries where the
- * owner is alone.
+ * owner is alone. False: no record for the next one.
  */
-void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
 	       struct p3l_sink *sink, bool locked)
 {
 	bool owner = slot == ni->l->slot;
@@ -127,7 +127,7 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			if (p3_likely(v != P3L_OTHER)) {
 				p3l_lane_advance(l, lane, (uint32_t)lines);
 				p3l_lane_release(l, lane);
-				stats->lane_msgs++;
+				p3l_count(&ni->env, &stats->lane_msgs, 1);
 				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
 					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
 						h.match_bits, done.off, h.rlength, done.mlength);
@@ -137,8 +137,8 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			}
 		}
 		op = p3l_op_get(&ni->env, l);
-		if (p3_unlikely(!op))
-			break;
+		if (p3_unlikely(!op) && p3_unlikely(!(op = nal_op_wait(ni, l))))
+			return false;	/* eight copies wait for the owner: so does this message */
 		op->lane = lane->head + 1;	/* should we die before we advance */
 		v = p3l_target_begin(&ni->env, l, &h, op, promised);
 		if (p3_unlikely(v == P3L_WAIT))
@@ -147,8 +147,9 @@ void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 		if (p3_likely(v == P3L_MATCHED))
 			deliver(ni, slot, l, op, &data, src);
 		p3l_lane_release(l, lane);
-		stats->lane_msgs++;
+		p3l_count(&ni->env, &stats->lane_msgs, 1);
 	}
+	return true;
 }
 
 /* Lanes of ours with something at the head. */
@@ -401,7 +402,13 @@ void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 		drain_own(ni, NULL);
 	if (!ready(arg) && !any_lane(ni))
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
-	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1)	/* another thread may sleep on: its word stays */
+	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1) {	/* another thread may sleep on: its word stays */
 		p3_store(&l->sleeping, 0);
+		p3_fence();			/* pairs with the add above */
+		if (p3_unlikely(p3_load(&priv_of(ni)->sleepers))) {
+			p3_store(&l->sleeping, 1);	/* it came meanwhile, and we took its word: let it look again */
+			syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+		}
+	}
 	p3l_reap(&ni->env, l);
 }

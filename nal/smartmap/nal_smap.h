@@ -61,6 +61,7 @@ struct region {
 struct nal_peer *nal_peer_lookup(struct nal_ni *ni, uint32_t slot);
 ptl_process_id_t nal_id(struct nal_ni *ni, uint32_t slot);
 void nal_relax(unsigned spins);
+struct p3l_op *nal_op_wait(struct nal_ni *ni, struct p3l_ni *l);
 
 static inline struct nal_peer *peer_of(struct nal_ni *ni, uint32_t slot)
 {
@@ -89,8 +90,8 @@ static inline void unlock_word(struct nal_ni *ni, uint32_t *w)
 
 /* nal_inbox.c */
 void nal_wake_slow(struct p3l_ni *l);
-void nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
-	       struct p3l_sink *sink, bool locked);
+bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
+	       struct p3l_sink *sink, bool locked);	/* false: a message has found no record */
 void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);
 void nal_attend(struct nal_ni *ni, bool on);
 void nal_polled(struct nal_ni *ni, uint32_t pt, bool on);

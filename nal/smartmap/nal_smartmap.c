@@ -93,33 +93,38 @@ static uint32_t nal_direct(const void *start, uint64_t len)
 
 /* ---- put and get ---- */
 
-/* Our messages in the target's lane go first. False: one for a polled entry is in the way. */
-static bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
+static __attribute__((noinline)) bool flush_full(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
 {
-	struct p3l_lane_hdr *lane;
-	bool empty;
+	struct p3l_lane_hdr *lane = p->lane;
+	uint32_t head;
+	bool ok, took;
 
-	if (!p->tx.used)
-		return true;
-	lane = p->lane;
-	if (p3_load_acq(&lane->head) == p->tx.tail)
-		return true;
 	p3l_lane_lock(&ni->env, p->l, lane, true);
-	nal_drain(ni, slot, p->l, lane, ni->l->slot, NULL, true);
-	empty = lane->head == p->tx.tail;
+	head = lane->head;
+	ok = nal_drain(ni, slot, p->l, lane, ni->l->slot, NULL, true);
+	took = lane->head != head;
 	p3l_lane_unlock(lane);
-	return empty;
+	if (took)
+		wake(ni, p->l);		/* it may have found us here, and gone to sleep before the event was there */
+	return ok;
+}
+
+/* Our messages in the target's lane go first, up to one for a polled entry. False: one has found no record. */
+static inline bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
+{
+	return !p->tx.used || p3_load_acq(&p->lane->head) == p->tx.tail || flush_full(ni, slot, p);
 }
 
 /*
- * All our records there are in use: by copies that we have left to their owner, and may have been made since we last
- * looked, or are made in a moment if it polls. Meanwhile we make those that were left to us: it may wait for these.
+ * All our records there are in use: by other threads, or by copies that we have left to their owner, and may have been
+ * made since we last looked, or are made in a moment if it polls. Meanwhile we make those that were left to us: it may
+ * wait for these.
  */
-static __attribute__((noinline)) struct p3l_op *op_wait(struct nal_ni *ni, struct p3l_ni *l)
+__attribute__((noinline)) struct p3l_op *nal_op_wait(struct nal_ni *ni, struct p3l_ni *l)
 {
 	struct p3l_op *op = NULL;
 
-	for (unsigned n = 0; !op && n < OP_PATIENCE && priv_of(ni)->hands; n++) {
+	for (unsigned n = 0; !op && n < OP_PATIENCE && (priv_of(ni)->hands || !ni->env.single); n++) {
 		if (n)
 			nal_relax(n);
 		nal_hands_collect(ni);
@@ -135,7 +140,7 @@ static inline struct p3l_op *op_get(struct nal_ni *ni, struct p3l_ni *l)
 {
 	struct p3l_op *op = p3l_op_get(&ni->env, l);
 
-	return p3_likely(op != NULL) ? op : op_wait(ni, l);
+	return p3_likely(op != NULL) ? op : nal_op_wait(ni, l);
 }
 
 static __attribute__((noinline)) void gather_iov(struct nal_ni *ni, const struct p3l_send *s, char *buf)
@@ -266,7 +271,8 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 	bool ack = false;
 	int rc = 0;
 
-	flush_lane(ni, slot, p);
+	if (p3_unlikely(!flush_lane(ni, slot, p)))
+		return PTL_NO_SPACE;
 	op = op_get(ni, l);
 	if (p3_unlikely(!op))
 		return PTL_NO_SPACE;
@@ -448,8 +454,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	h->rlength = r->rlength = r->mlength;
 	r->target_slot = slot;
 	lock_word(ni, &p->lock);
-	flush_lane(ni, slot, p);
-	op = op_get(ni, l);
+	op = flush_lane(ni, slot, p) ? op_get(ni, l) : NULL;
 	if (p3_unlikely(xt) && op)
 		p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_OK);
 	if (p3_unlikely(!op)) {
@@ -527,8 +532,7 @@ static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struc
 	if (p3_unlikely(!p || !p3_load(&p->l->up)))
 		return put_nowhere(ni, s);
 	lock_word(ni, &p->lock);
-	flush_lane(ni, slot, p);
-	op = op_get(ni, p->l);
+	op = flush_lane(ni, slot, p) ? op_get(ni, p->l) : NULL;
 	if (p3_unlikely(!op)) {
 		rc = PTL_NO_SPACE;
 		goto out;

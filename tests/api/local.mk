@@ -106,7 +106,8 @@ P3_TESTS += api/bad:tests/api/t_bad:limit=120,valgrind \
 P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_polled:ranks=2 \
 	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
 	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \
-	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=none
+	api/busy-2-private:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=none \
+	api/busy-2-bounce-poll:tests/api/t_busy:ranks=2,limit=120,env=PTL_ADOPT=none+PTL_CMA=no+T_POLL=1
 
 check_PROGRAMS += tests/api/t_waiters tests/api/t_handed
 tests_api_t_waiters_SOURCES = tests/api/t_waiters.c tests/api/ptl.h

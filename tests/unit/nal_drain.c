@@ -59,6 +59,12 @@ void nal_hands_collect(struct nal_ni *n)
 	(void)n;
 }
 
+struct p3l_op *nal_op_wait(struct nal_ni *n, struct p3l_ni *l)
+{
+	(void)n, (void)l;
+	return NULL;
+}
+
 void smartmap_membarrier(void)
 {
 }
