@@ -91,11 +91,14 @@ static __attribute__((noinline)) void from_afar(struct nal_ni *ni, uint32_t slot
 	*id = ni->nal->id(ni, slot);
 }
 
-/* A slot of the queue as the user sees it. The MD's own values come from the MD, which stays until this is read. */
-static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
+static inline struct p3l_md *md_of(const struct nal_ni *ni, const struct p3l_slot *s)
 {
-	const struct p3l_md *md = p3l_md(ni->l, p3_likely(s->md < ni->limits.max_mds) ? s->md : 0);
+	return p3l_md(ni->l, p3_likely(s->md < ni->limits.max_mds) ? s->md : 0);
+}
 
+/* A slot of the queue as the user sees it. The MD's own values come from @md, which stays until this is read. */
+static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, const struct p3l_md *md, ptl_event_t *ev)
+{
 	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
 	ev->initiator.nid = ni->l->nid;
 	if (p3_likely(s->initiator < ni->n_peers))
@@ -122,15 +125,62 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, ptl_event
 	ev->unlinked = (s->kind_fail & 15) == PTL_EVENT_UNLINK;
 }
 
+/* Its MD has been updated: the event shows what it was when the operation was charged. */
+static __attribute__((noinline)) const struct p3l_md *older(struct nal_ni *ni, uint32_t eq, const struct p3l_md *md,
+							    const struct p3l_slot *s)
+{
+	return p3l_md_shown(ni->l, md, ni->eq[eq].packed, s);
+}
+
+/* With threads. Until the event has been shown it counts as unread: its MD is neither used again nor updated. */
+static __attribute__((noinline)) int fetch_shared(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
+{
+	struct p3l_md *tidy = NULL;
+	struct p3l_slot s;
+	int rc;
+
+	p3l_eq_lock(&ni->env, ni->l, eq);
+	rc = p3l_eq_next(&ni->env, ni->l, eq, &s, false);
+	if (rc) {
+		const struct p3l_md *md = md_of(ni, &s);
+
+		if (p3_unlikely(p3_load(&md->older))) {
+			tidy = md_of(ni, &s);
+			md = older(ni, eq, md, &s);
+		}
+		expand(ni, &s, md, ev);
+		number(&ni->eq[eq], &s, ev);
+		if (take)
+			p3l_eq_took(ni->l, eq);
+	}
+	p3l_eq_unlock(&ni->env, ni->l, eq);
+	if (!rc)
+		return PTL_EQ_EMPTY;
+	if (p3_unlikely(tidy != NULL))
+		p3l_md_tidy(&ni->env, ni->l, tidy);
+	if (p3_unlikely(take && ni->eq[eq].handler))
+		ni->eq[eq].handler(ev);
+	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
+}
+
 /* PTL_OK or PTL_EQ_DROPPED with an event, PTL_EQ_EMPTY without. */
 static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 {
+	const struct p3l_md *md;
 	struct p3l_slot s;
-	int rc = p3l_eq_read(&ni->env, ni->l, eq, &s, take);
+	int rc;
 
+	if (p3_unlikely(!ni->env.single))
+		return fetch_shared(ni, eq, ev, take);
+	rc = p3l_eq_next(&ni->env, ni->l, eq, &s, take);
 	if (!rc)
 		return PTL_EQ_EMPTY;
-	expand(ni, &s, ev);
+	md = md_of(ni, &s);
+	if (p3_unlikely(md->older)) {
+		md = older(ni, eq, md, &s);
+		p3l_md_tidy(&ni->env, ni->l, md_of(ni, &s));
+	}
+	expand(ni, &s, md, ev);
 	number(&ni->eq[eq], &s, ev);
 	if (p3_unlikely(take && ni->eq[eq].handler))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
 		ni->eq[eq].handler(ev);
@@ -142,7 +192,7 @@ static inline void expand_known(struct nal_ni *ni, struct nal_eq *e, struct p3l_
 {
 	if (p3_unlikely(e->known.fresh)) {
 		p3l_known_event(&e->known, s);
-		expand(ni, s, &e->like);
+		expand(ni, s, md_of(ni, s), &e->like);
 		e->known.fresh = false;
 	}
 	*ev = e->like;
@@ -169,7 +219,7 @@ static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool
 		if (p3_likely(sink.got == P3L_SINK_KNOWN))
 			expand_known(ni, e, &sink.ev, ev);
 		else
-			expand(ni, &sink.ev, ev);
+			expand(ni, &sink.ev, md_of(ni, &sink.ev), ev);
 		number_straight(ni->l, e, eq, ev);
 		if (p3_unlikely(e->handler))
 			e->handler(ev);

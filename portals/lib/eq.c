@@ -126,15 +126,20 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 	p3_store_rel(&s->word, ticket << 1 | 1);	/* pairs with the acquire in p3l_eq_read() */
 }
 
-int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
+void p3l_eq_took(struct p3l_ni *ni, uint32_t eq)
+{
+	struct p3l_eq *q = &ni->eq[eq];
+
+	q->dropped = 0;
+	p3_store_rel(&q->head, q->head + 1);
+}
+
+int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
 {
 	struct p3l_eq *q = &ni->eq[eq];
 	uint32_t n = 1u << (p3_load(&q->log2) & 31), word;
 	int rc = 0;
 
-	if (!env->single)
-		while (!p3_cas32(&q->rlock, 0, env->self))
-			env->relax(1);
 	for (;;) {
 		struct p3l_slot *s = p3l_eq_slot(ni, q, q->head);
 		int32_t ahead;
@@ -157,10 +162,8 @@ int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 				}
 				out->ticket = q->head;
 				rc = q->dropped ? -1 : 1;
-				if (take) {
-					q->dropped = 0;
-					p3_store_rel(&q->head, q->head + 1);
-				}
+				if (take)
+					p3l_eq_took(ni, eq);
 				break;
 			}
 		}
@@ -169,7 +172,15 @@ int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 		word = p3_load(&q->tail) - n;
 		p3_store_rel(&q->head, (int32_t)(word - q->head) > 0 ? word : q->head + 1);
 	}
-	if (!env->single)
-		p3_store_rel(&q->rlock, 0);
+	return rc;
+}
+
+int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
+{
+	int rc;
+
+	p3l_eq_lock(env, ni, eq);
+	rc = p3l_eq_next(env, ni, eq, out, take);
+	p3l_eq_unlock(env, ni, eq);
 	return rc;
 }

@@ -5,6 +5,11 @@
  * An attached MD is protected by the lock of its portal table entry, a free-floating one by a stripe. `pending` counts
  * operations in progress and changes without the lock; an MD with pending > 0 is never freed. A freed MD that an
  * unread event still names waits in limbo: PtlEQGet shows its values.
+ *
+ * Keepers. An event shows the values that its MD had when the operation was charged. So an update of an MD that has
+ * unread events or operations in progress puts the old values into a second descriptor, which goes to limbo at once:
+ * md.older. Which of the two an event shows says its link, a ticket taken under the lock when the operation was
+ * charged: older than md.since, or of another queue than md.eq: the keeper; which may have a keeper itself.
  */
 #include "p3l.h"
 
@@ -16,9 +21,63 @@ static bool unread(const struct p3l_ni *ni, uint32_t packed, uint32_t ticket)
 	return eq >= 0 && (int32_t)(p3_load(&ni->eq[eq].head) - (ticket + 1)) < 0;
 }
 
-static bool named(const struct p3l_ni *ni, const struct p3l_md *md)
+/* The same, and for a keeper: may such an event still come? Not when all from before the update have ended. own_lock */
+static bool kept(struct p3l_ni *ni, struct p3l_md *md)
 {
-	return unread(ni, md->eq, md->last_ticket) || p3_unlikely(unread(ni, md->prev_eq, md->prev_ticket));
+	if (p3_unlikely(md->of && md->pending)) {
+		const struct p3l_md *of = p3l_md(ni, (md->of - 1) % P3L_MAX_MD);
+		int eq = p3l_eq_of(ni, md->eq);
+
+		if (eq >= 0 && p3_load(&of->gen) == md->of_gen && p3_load_acq(&of->pending))
+			return true;
+		md->pending = 0;
+		if (eq >= 0)
+			md->last_ticket = p3_load_acq(&ni->eq[eq].tail) - 1;
+	}
+	return unread(ni, md->eq, md->last_ticket);
+}
+
+/* Is it kept, or the way to one that is? own_lock */
+static __attribute__((__noinline__)) bool named_far(struct p3l_ni *ni, struct p3l_md *md)
+{
+	struct p3l_md *m = md;
+
+	for (uint32_t n = 0; n < P3L_MAX_MD; n++) {
+		if (kept(ni, m))
+			return true;
+		if (p3_likely(!m->older))
+			break;
+		m = p3l_md(ni, (m->older - 1) % P3L_MAX_MD);
+	}
+	md->older = 0;
+	return false;
+}
+
+static inline bool named(struct p3l_ni *ni, struct p3l_md *md)
+{
+	return p3_likely(!(md->of | md->older)) ? unread(ni, md->eq, md->last_ticket) : named_far(ni, md);
+}
+
+const struct p3l_md *p3l_md_shown(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq,
+				  const struct p3l_slot *s)
+{
+	uint32_t t = (s->kind_fail & 15) == PTL_EVENT_UNLINK ? s->ticket : s->link, older;
+
+	for (uint32_t n = 0; (older = p3_load(&md->older)) && n < P3L_MAX_MD; n++) {
+		if (p3_load(&md->eq) == eq && (int32_t)(t - md->since) >= 0)
+			break;
+		md = p3l_md(ni, (older - 1) % P3L_MAX_MD);
+	}
+	return md;
+}
+
+/* Links are counted modulo 2^32, so a keeper must not be asked for ever. */
+void p3l_md_tidy(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_md *md)
+{
+	p3l_own_lock(env, ni);
+	if (md->older && !named(ni, p3l_md(ni, (md->older - 1) % P3L_MAX_MD)))
+		p3_store(&md->older, 0);
+	p3l_own_unlock(env, ni);
 }
 
 static uint32_t pop(struct p3l_ni *ni)
@@ -31,6 +90,18 @@ static uint32_t pop(struct p3l_ni *ni)
 		i = p3_load_acq(&ni->md_free);
 	}
 	return 0;
+}
+
+/* Keeper @i is used for something else. */
+static __attribute__((__noinline__)) void cut(struct p3l_ni *ni, uint32_t i)
+{
+	struct p3l_md *m = p3l_md(ni, (p3l_md(ni, i - 1)->of - 1) % P3L_MAX_MD);
+
+	for (uint32_t n = 0; m->older && m->older != i && n < P3L_MAX_MD; n++)
+		m = p3l_md(ni, (m->older - 1) % P3L_MAX_MD);
+	if (m->older == i)
+		p3_store(&m->older, 0);
+	p3l_md(ni, i - 1)->of = 0;
 }
 
 /* The first of those in limbo that has been read, within @most steps: index + 1, or 0. */
@@ -48,6 +119,8 @@ static uint32_t leave_limbo(struct p3l_ni *ni, uint32_t most)
 				ni->md_limbo = next;
 			if (!next)
 				ni->md_limbo_tail = prev;
+			if (p3_unlikely(p3l_md(ni, i - 1)->of))
+				cut(ni, i);
 			return i;
 		}
 		prev = i;
@@ -56,20 +129,24 @@ static uint32_t leave_limbo(struct p3l_ni *ni, uint32_t most)
 	return 0;
 }
 
-static uint32_t md_alloc(struct p3l_ni *ni)
+static __attribute__((__noinline__)) void to_limbo(struct p3l_ni *ni, uint32_t i)
+{
+	p3l_md(ni, i - 1)->free_next = 0;
+	if (ni->md_limbo)
+		p3l_md(ni, (ni->md_limbo_tail - 1) % P3L_MAX_MD)->free_next = i;
+	else
+		ni->md_limbo = i;
+	ni->md_limbo_tail = i;
+}
+
+static inline __attribute__((__always_inline__)) uint32_t md_alloc(struct p3l_ni *ni)
 {
 	uint32_t i = leave_limbo(ni, 1);
 
 	if (p3_unlikely(i))
 		goto out;
-	while ((i = pop(ni)) && p3_unlikely(named(ni, p3l_md(ni, i - 1)))) {
-		p3l_md(ni, i - 1)->free_next = 0;
-		if (ni->md_limbo)
-			p3l_md(ni, ni->md_limbo_tail - 1)->free_next = i;
-		else
-			ni->md_limbo = i;
-		ni->md_limbo_tail = i;
-	}
+	while ((i = pop(ni)) && p3_unlikely(named(ni, p3l_md(ni, i - 1))))
+		to_limbo(ni, i);
 	if (!i && ni->md_fresh < P3L_MAX_MD && ni->md_fresh < ni->max_md)
 		i = ++ni->md_fresh;
 	if (p3_unlikely(!i))			/* a queue that nobody reads must not hold up the others */
@@ -162,12 +239,6 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	md->max_size = m->max_size;
 	md->options = m->options & ~PTL_MD_XT_NP;
 	if (md->eq != a->eq || !(md->flags & P3L_MD_USED)) {
-		if (!(md->flags & P3L_MD_USED)) {
-			md->prev_eq = 0;
-		} else if (!unread(ni, md->prev_eq, md->prev_ticket) || unread(ni, md->eq, md->last_ticket)) {
-			md->prev_eq = md->eq;	/* unread events in the old queue name it still */
-			md->prev_ticket = md->last_ticket;
-		}
 		eq = p3l_eq_of(ni, a->eq);
 		if (eq >= 0)
 			md->last_ticket = ni->eq[eq].head - 1;
@@ -395,6 +466,91 @@ static void read_md(const struct p3l_ni *ni, const struct p3l_md *md, ptl_md_t *
 	old->eq_handle = md->eq;
 }
 
+/*
+ * Before an update: *@keep gets a copy of what events show of @md, index + 1, or 0 where none will show it: all have
+ * been read, or there was none since the last update. own_lock, lock
+ */
+static __attribute__((__noinline__)) int keep_old(struct p3l_ni *ni, const struct p3l_md *md, uint32_t idx, bool busy,
+						  uint32_t *keep)
+{
+	struct p3l_md *k;
+
+	*keep = 0;
+	if (p3l_eq_of(ni, md->eq) < 0 || !(busy || unread(ni, md->eq, md->last_ticket)) ||
+	    (md->older && (int32_t)(md->last_ticket - md->since) < 0))
+		return PTL_OK;
+	*keep = md_alloc(ni);
+	if (!*keep)
+		return PTL_NO_SPACE;
+	k = p3l_md(ni, *keep - 1);
+	k->user_start = md->user_start;
+	k->user_length = md->user_length;
+	k->user_ptr = md->user_ptr;
+	k->max_size = md->max_size;
+	k->options = md->options;
+	k->eq = md->eq;
+	k->last_ticket = md->last_ticket;
+	k->older = md->older;
+	k->since = md->since;
+	k->of = idx + 1;
+	k->pending = busy;
+	k->of_gen = md->gen;
+	p3_store(&k->flags, 0);
+	return PTL_OK;
+}
+
+/* Other threads that read from these queues stay outside: what they show may be the MD's. */
+static void hold_readers(const struct p3l_env *env, struct p3l_ni *ni, int a, int b, bool hold)
+{
+	int first = a < b ? a : b, second = a < b ? b : a;
+
+	if (first == second)
+		first = -1;
+	for (int i = 0; i < 2; i++) {
+		int eq = i ? second : first;
+
+		if (eq < 0)
+			continue;
+		if (hold)
+			p3l_eq_lock(env, ni, (uint32_t)eq);
+		else
+			p3l_eq_unlock(env, ni, (uint32_t)eq);
+	}
+}
+
+/* own_lock, lock */
+static int update(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, uint32_t pt, const struct p3l_md_args *a,
+		  bool busy)
+{
+	struct p3l_md *md = p3l_md(ni, idx);
+	int was = p3l_eq_of(ni, md->eq), now = p3l_eq_of(ni, a->eq);
+	uint32_t keep;
+	int rc = keep_old(ni, md, idx, busy, &keep);
+
+	if (rc != PTL_OK)
+		return rc;
+	p3l_changes(ni, pt);
+	hold_readers(env, ni, was, now, true);
+	rc = fill(ni, md, a, busy);
+	if (rc == PTL_OK) {
+		if (now >= 0)
+			md->since = p3_load_acq(&ni->eq[now].tail);
+		if (keep)
+			p3_store_rel(&md->older, keep);
+	}
+	hold_readers(env, ni, was, now, false);
+	if (!keep)
+		return rc;
+	if (rc == PTL_OK) {
+		to_limbo(ni, keep);
+	} else {
+		p3l_md(ni, keep - 1)->eq = p3l_md(ni, keep - 1)->of = p3l_md(ni, keep - 1)->older = 0;
+		p3l_md(ni, keep - 1)->pending = 0;
+		p3l_md_push(ni, keep - 1);
+	}
+	return rc;
+}
+
 /* @test_eq: index of a queue that must be idle, or -1. 3.10.6; reserved tickets count as "not empty". */
 int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, ptl_md_t *old,
 		  struct p3l_iov *old_iov, uint32_t old_iov_n, const struct p3l_md_args *a, int test_eq)
@@ -418,8 +574,7 @@ int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 		if (test_eq >= 0 && (busy || !p3l_eq_idle(ni, (uint32_t)test_eq))) {
 			rc = PTL_MD_NO_UPDATE;
 		} else {
-			p3l_changes(ni, pt);
-			rc = fill(ni, md, a, busy);
+			rc = update(env, ni, r.idx, pt, a, busy);
 		}
 	}
 	p3l_unlock(ni, pt);

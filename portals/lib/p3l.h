@@ -17,9 +17,9 @@
  * The core is freestanding: no libc, no allocation after p3l_ni_setup(), no printing, no sleeping. What it needs of
  * its surroundings is in struct p3l_env. It trusts no index, offset or length that another process can write.
  *
- * Locks, in the order in which they may be taken (one of each kind at a time):
+ * Locks, in the order in which they may be taken (one of each kind at a time, but for rlock):
  *   lane.lock -> pt[].lock
- *   ni.own_lock -> pt[].lock         (own_lock: threads of the owner only; pools and setup)
+ *   ni.own_lock -> pt[].lock -> eq[].rlock, upwards    (own_lock: threads of the owner only; pools and setup. rlock: readers)
  *   swap[], upwards; nothing inside  (swap.c)
  * pt[0..127] protect their match list with its MEs and MDs; pt[128..143] are stripes for MDs on no list. A lock word
  * holds slot + 1 of its holder, so that the lock of a dead holder can be taken over.
@@ -127,8 +127,8 @@ struct p3l_md {
 	uint32_t iov_n, iov_log2;
 	uint32_t spent_link;		/* [lock] link of the operation that used it up */
 	uint32_t free_next;
-	uint32_t prev_eq, prev_ticket;	/* queue before the last update that changed it, newest event there */
-	uint32_t pad[2];
+	uint32_t older, since;		/* keeper of the values before the last update, index + 1; the first ticket since */
+	uint32_t of, of_gen;		/* a keeper: whose, index + 1. Its `pending`: operations from before may be in progress */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(offsetof(struct p3l_md, user_ptr) == P3L_LINE, "an operation touches one line of its MD");
 _Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
@@ -573,17 +573,21 @@ static inline bool p3l_md_tells(const struct p3l_md *md)
 void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx);
 void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
+/* Event @s of queue @eq (packed) names @md, which has been updated (older is not 0): who has the values to show? */
+const struct p3l_md *p3l_md_shown(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq, const struct p3l_slot *s);
+void p3l_md_tidy(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_md *md);	/* forget keepers no longer needed */
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 
 /*
  * Event @t of queue @eq (packed) names @md: it is not reused until that has been read. Tickets are reserved under the
- * lock (START) and without it (END), so the newest is not always the last to be noted.
+ * lock (START) and without it (END), so the newest is not always the last to be noted. An operation from before an update
+ * that has changed the queue need not note anything: there is a keeper.
  */
 static inline void p3l_md_note(struct p3l_md *md, uint32_t eq, uint32_t t)
 {
-	uint32_t *p = p3_likely(eq == p3_load(&md->eq)) ? &md->last_ticket : &md->prev_ticket, old = p3_load(p);
+	uint32_t *p = &md->last_ticket, old = p3_load(p);
 
-	if (p3_unlikely(p == &md->prev_ticket && eq != md->prev_eq))
+	if (p3_unlikely(eq != p3_load(&md->eq)))
 		return;
 	if (!p3_load(&md->pending)) {		/* under the lock, nothing in progress: nobody else */
 		p3_store(p, t);
@@ -625,6 +629,20 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 		 const struct p3l_slot *ev);
 /* Copy the next event out: 1, -1 (an event, and losses before it), 0 none. Consumes it when @take. Owner only. */
 int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take);
+/* The same for one who holds the lock of the readers, or needs none. Not taken, it stays until p3l_eq_took(). */
+int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take);
+void p3l_eq_took(struct p3l_ni *ni, uint32_t eq);
+static inline void p3l_eq_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq)
+{
+	if (!env->single)
+		for (unsigned n = 0; !p3_cas32(&ni->eq[eq].rlock, 0, env->self);)
+			env->relax(++n);
+}
+static inline void p3l_eq_unlock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq)
+{
+	if (!env->single)
+		p3_store_rel(&ni->eq[eq].rlock, 0);
+}
 static inline bool p3l_eq_idle(const struct p3l_ni *ni, uint32_t eq)	/* nothing there, nothing promised */
 {
 	return p3_load_acq(&ni->eq[eq].tail) == p3_load(&ni->eq[eq].head);

@@ -155,6 +155,7 @@ static void t_update_while_in_use(void)
 			while ((rc = started > ended ? p_get(teq, ev) : PtlEQGet(teq, ev)) == PTL_OK) {
 				started += ev->type == PTL_EVENT_PUT_START;
 				ended += ev->type == PTL_EVENT_PUT_END;
+				CHECK(ev->md.start == dst && ev->md.length == LEN);	/* what it began with */
 			}
 			/* it came before the update, whole, or after, and did not fit */
 			CHECK_INT(ended, started);

@@ -91,6 +91,108 @@ static void t_update_replaces_everything(void)
 	p_step();
 }
 
+#define SHOWS(e, mem, len, opt, user, q) do {							\
+	CHECK((e).md_handle == mdh && (e).md.start == (mem) && (e).md.user_ptr == (void *)(user));	\
+	CHECK_INT((e).md.length, len);								\
+	CHECK_INT((e).md.options, opt);								\
+	CHECK((e).md.eq_handle == (q));								\
+} while (0)
+
+static int update(void *start, size_t len, unsigned options, uintptr_t user, ptl_handle_eq_t eq)
+{
+	ptl_md_t md = p_md(start, len, PTL_MD_THRESH_INF, options, eq);
+
+	md.user_ptr = (void *)user;
+	return PtlMDUpdate(mdh, NULL, &md, PTL_EQ_NONE);
+}
+
+/* 4.5: an event has the descriptor's values right after the operation was charged, whatever has become of it since. */
+static void t_events_show_what_the_descriptor_was(void)
+{
+	static unsigned char b[64], c[64];
+	ptl_handle_eq_t eq2 = PTL_EQ_NONE;
+	ptl_handle_md_t h[40];
+	ptl_event_t peek;
+
+	TGT {
+		OK(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &eq2));
+		OK(p_post(1, p_md(dst, 100, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, teq), &me, &mdh));
+	}
+	for (int i = 0; i < 4; i++) {
+		p_step();
+		INI {
+			OK(p_put(src, 10, 1));
+			p_sync();
+		}
+		p_step();
+		if (i == 0)
+			TGT { OK(update(b, 64, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, 1, teq)); }
+		if (i == 1)
+			TGT { OK(update(c, 50, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, 2, eq2)); }
+		if (i == 2)
+			TGT { OK(update(b, 20, PTL_MD_OP_PUT, 3, teq)); }	/* back to the first queue */
+	}
+	TGT {
+		OK(update(NULL, 0, PTL_MD_OP_GET, 4, PTL_EQ_NONE));
+		OK(update(c, 1, PTL_MD_OP_GET, 5, eq2));
+		OK(PtlMEUnlink(me));
+		for (int i = 0; i < 40; i++)		/* nobody else gets the place of what is still to be shown */
+			OK(PtlMDBind(ni, p_md(src, 1, 1, 0, PTL_EQ_NONE), PTL_RETAIN, &h[i]));
+		OK(PtlEQPeek(teq, &peek));
+		SHOWS(peek, dst, 100, PTL_MD_OP_PUT, 0x5eed, teq);
+		EVENTS(teq, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END,
+		       PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+		for (int i = 0; i < 2; i++) {
+			SHOWS(ev[i], dst, 100, PTL_MD_OP_PUT, 0x5eed, teq);
+			SHOWS(ev[2 + i], b, 64, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, 1, teq);
+			SHOWS(ev[4 + i], b, 20, PTL_MD_OP_PUT, 3, teq);
+		}
+		NONE(teq);
+		EVENTS(eq2, ev, PTL_EVENT_PUT_END);
+		SHOWS(ev[0], c, 50, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, 2, eq2);
+		NONE(eq2);
+		for (int i = 0; i < 40; i++)
+			OK(PtlMDUnlink(h[i]));
+		OK(PtlEQFree(eq2));
+	}
+	p_step();
+}
+
+/* The old values need a place of their own as long as an event is to show them. Without one nothing changes. */
+static void t_update_needs_room_for_old_values(void)
+{
+	ptl_handle_md_t *h = calloc((size_t)lim.max_mds, sizeof(*h));
+	int n = 0;
+
+	NEED(h);
+	TGT { OK(p_post(1, p_md(dst, 100, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, teq), &me, &mdh)); }
+	p_step();
+	INI {
+		OK(p_put(src, 10, 1));
+		p_sync();
+	}
+	p_step();
+	TGT {
+		while (n < lim.max_mds && PtlMDBind(ni, p_md(src, 1, 1, 0, PTL_EQ_NONE), PTL_RETAIN, &h[n]) == PTL_OK)
+			n++;
+		CHECK_INT(update(src, 10, PTL_MD_OP_PUT, 1, teq), PTL_NO_SPACE);
+		OK(PtlMDUnlink(h[--n]));
+		OK(update(src, 20, PTL_MD_OP_PUT, 2, teq));
+		for (int i = 0; i < 10; i++)		/* nothing came meanwhile: no further places */
+			OK(update(src, 30, PTL_MD_OP_PUT, 3, teq));
+		CHECK_INT(PtlMDBind(ni, p_md(src, 1, 1, 0, PTL_EQ_NONE), PTL_RETAIN, &h[n]), PTL_NO_SPACE);
+		EVENTS(teq, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+		SHOWS(ev[1], dst, 100, PTL_MD_OP_PUT, 0x5eed, teq);
+		OK(PtlMDBind(ni, p_md(src, 1, 1, 0, PTL_EQ_NONE), PTL_RETAIN, &h[n++]));	/* it is given back */
+		OK(update(src, 10, PTL_MD_OP_PUT, 4, teq));
+		while (n)
+			OK(PtlMDUnlink(h[--n]));
+		OK(PtlMEUnlink(me));
+	}
+	free(h);
+	p_step();
+}
+
 /* item 10 */
 static void t_threshold_zero_is_revived(void)
 {
@@ -345,6 +447,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_setup), T(t_update_reads_current_values), T(t_update_replaces_everything),
+		T(t_events_show_what_the_descriptor_was), T(t_update_needs_room_for_old_values),
 		T(t_threshold_zero_is_revived), T(t_negative_threshold_is_zero),
 		T(t_update_is_refused_when_the_queue_is_not_empty), T(t_update_refuses_bad_values),
 		T(t_post_is_insert_and_attach_in_one), T(t_refused_post_leaves_nothing_behind),

@@ -158,9 +158,14 @@ static void rnd_md(ptl_md_t *v, struct p3l_iov *iov, uint64_t (*riov)[2])
 
 /* ---- comparison of state ---- */
 
-static bool same_event(const struct p3l_slot *s, const struct r_event *e, uint32_t seq)
+static bool same_event(const struct p3l_slot *s, const struct r_event *e, uint32_t seq, int eq)
 {
 	const struct p3l_md *md = p3l_md(L, s->md);
+
+	if (eq >= 0 && md->older) {	/* as PtlEQGet; what comes straight from the inbox shows the MD as it is */
+		md = p3l_md_shown(L, md, pack(eq), s);
+		p3l_md_tidy(&env[0], L, p3l_md(L, s->md));
+	}
 
 	SAME(s->ticket, seq, "event sequence");
 	SAME(s->kind_fail & 15, e->kind, "event kind");
@@ -176,10 +181,12 @@ static bool same_event(const struct p3l_slot *s, const struct r_event *e, uint32
 	SAME(s->threshold, e->threshold, "event threshold");
 	SAME(s->initiator, e->initiator, "event initiator");
 	SAME(s->pt, e->pt, "event pt_index");
-	if (R->md[e->md].renamed < 2) {	/* the MD keeps its values until the event has been read */
-		SAME(md->user_ptr, (uintptr_t)R->md[e->md].v.user_ptr, "user_ptr of the event's MD");
-		SAME(md->user_length, R->md[e->md].v.length, "length of the event's MD");
-	}
+	/* as it was when the operation was charged, whatever updates came since */
+	SAME(md->user_ptr, (uintptr_t)e->shown.user_ptr, "user_ptr of the event's MD");
+	SAME(md->user_start, (uintptr_t)e->shown.start, "start of the event's MD");
+	SAME(md->user_length, e->shown.length, "length of the event's MD");
+	SAME(md->options, e->shown.options, "options of the event's MD");
+	SAME(md->max_size, e->shown.max_size, "max_size of the event's MD");
 	return true;
 }
 
@@ -194,7 +201,7 @@ static bool same_read(int eq, bool take, bool *got)
 	SAME(rc, want, "p3l_eq_read()");
 	if (got)
 		*got = rc != 0;
-	return !rc || same_event(&s, &e, seq);
+	return !rc || same_event(&s, &e, seq, eq);
 }
 
 static bool same_state(void)
@@ -310,8 +317,9 @@ static bool s_md_new(void)
 	switch (me < 0 ? 0 : pick(4)) {
 	case 0:
 		SAY("%d: MDBind eq %d thr %d op %d opt %x", step_no, eq, v.threshold, op, v.options);
-		want = r_md_bind(R, &v, riov, eq, op, &md);
 		rc = p3l_md_bind(&env[0], L, &a, op, &ref);
+		R->full = rc == PTL_NO_SPACE;
+		want = r_md_bind(R, &v, riov, eq, op, &md);
 		break;
 	case 1: {
 		ptl_process_id_t id = rnd_id();
@@ -324,14 +332,16 @@ static bool s_md_new(void)
 		    op, u, v.options);
 		rc = p3l_memd_post(&env[0], L, me_ref[me], id, bits, ignore, u, pos, &a, op,
 				   test < 0 ? -1 : (int)eq_ref[test].idx, &mref, &ref);
+		R->full = rc == PTL_NO_SPACE;
 		want = r_memd_post(R, me, id, bits, ignore, u, pos, &v, riov, eq, op, test, &nme, &md);
 		break;
 	}
 	default:
 		SAY("%d: MDAttach me %d eq %d thr %d op %d len %llu opt %x max %llu", step_no, me, eq, v.threshold, op,
 		    (long long)v.length, v.options, (long long)v.max_size);
-		want = r_md_attach(R, me, &v, riov, eq, op, &md);
 		rc = p3l_md_attach(&env[0], L, me_ref[me], &a, op, &ref);
+		R->full = rc == PTL_NO_SPACE;
+		want = r_md_attach(R, me, &v, riov, eq, op, &md);
 	}
 	SAME(rc, want, "return code");
 	if (rc != PTL_OK)
@@ -365,16 +375,15 @@ static bool s_md_update(void)
 
 	if (md < 0)
 		return true;
-	/* the core remembers one queue before the last change */
-	eq = (chance(80) || R->md[md].renamed) && (R->md[md].eq < 0 || R->eq[R->md[md].eq].live) ? R->md[md].eq :
-	     R->md[md].renamed ? -1 : live_queue(30);
+	eq = chance(60) && (R->md[md].eq < 0 || R->eq[R->md[md].eq].live) ? R->md[md].eq : live_queue(30);
 	was = R->md[md];
 	rnd_md(&v, iov, riov);
 	a = (struct p3l_md_args){ .md = &v, .eq = pack(eq), .iov = iov };
 	SAY("%d: MDUpdate %d eq %d test %d thr %d opt %x", step_no, md, eq, test, v.threshold, v.options);
-	want = r_md_update(R, md, &wold, &old_eq, update ? &v : NULL, riov, eq, test);
 	rc = p3l_md_update(&env[0], L, md_ref[md], &old, old_iov, R_IOV, update ? &a : NULL,
 			   test < 0 ? -1 : (int)eq_ref[test].idx);
+	R->full = rc == PTL_NO_SPACE;
+	want = r_md_update(R, md, &wold, &old_eq, update ? &v : NULL, riov, eq, test);
 	SAME(rc, want, "return code");
 	if (rc != PTL_OK && rc != PTL_MD_NO_UPDATE)
 		return true;
@@ -485,7 +494,7 @@ static bool in_one_step(const struct r_req *q)
 		SAME(r_eq_read(R, eq, true, &e, &seq), 1, "an event handed over is the next");
 		r_eq_no_ticket(R, eq);
 		e.link = 0;
-		return same_event(&sink.ev, &e, 0);
+		return same_event(&sink.ev, &e, 0, -1);
 	}
 	return true;
 }

@@ -238,16 +238,71 @@ static bool named(const struct r_ni *r, int md)
 	return false;
 }
 
+/* Is an event of that time unread? */
+static bool shows(const struct r_ni *r, int md, int epoch)
+{
+	for (int i = 0; i < r->n_eq; i++)
+		for (uint32_t t = r->eq[i].head; r->eq[i].live && t < r->eq[i].tail; t++)
+			if (r->eq[i].ev[t].posted && r->eq[i].ev[t].md == md && r->eq[i].ev[t].epoch == epoch)
+				return true;
+	return false;
+}
+
+/* Certainly not needed: its queue is gone; or has been read out, with nothing in progress on the MD. */
+static bool keeper_gone(const struct r_ni *r, const struct r_keeper *k)
+{
+	const struct r_md *m = &r->md[k->md];
+
+	return !r->eq[k->eq].live || ((!k->busy || !m->live || !m->pending) && r_eq_idle(r, k->eq));
+}
+
+/*
+ * Descriptors in use: at least, and at most. The core is free to hold a keeper until its queue has been read as far as it was
+ * filled when it looked, and with it the MD and what was kept later.
+ */
+static void in_use(struct r_ni *r, uint32_t *least, uint32_t *most)
+{
+	int n = 0;
+
+	for (int i = 0; i < r->n_keeper; i++) {		/* in order of time */
+		bool older = false;
+
+		for (int k = 0; k < n; k++)
+			older |= r->keeper[k].md == r->keeper[i].md;
+		if (older || !keeper_gone(r, &r->keeper[i]))
+			r->keeper[n++] = r->keeper[i];
+	}
+	r->n_keeper = n;
+	*least = *most = 0;
+	for (int i = 0; i < r->n_md; i++) {
+		bool held = r->md[i].live || named(r, i), keeps = false;
+
+		for (int k = 0; k < n; k++)
+			keeps |= r->keeper[k].md == i;
+		*least += held;
+		*most += held || keeps;
+	}
+	for (int k = 0; k < n; k++)
+		*least += shows(r, r->keeper[k].md, r->keeper[k].epoch);
+	*most += (uint32_t)n;
+}
+
+/* Is there a descriptor? Between the two the core decides. */
+static bool no_space(struct r_ni *r)
+{
+	uint32_t least, most;
+
+	in_use(r, &least, &most);
+	return least >= r->max_md || (most >= r->max_md && r->full);
+}
+
 static int md_new(struct r_ni *r, const ptl_md_t *v, uint64_t (*iov)[2], int eq, ptl_unlink_t op, int *out)
 {
-	uint32_t n = 0;
 	int rc = md_check(r, v);
 
 	if (rc != PTL_OK)
 		return rc;
-	for (int i = 0; i < r->n_md; i++)
-		n += r->md[i].live || named(r, i);
-	if (n >= r->max_md)
+	if (no_space(r))
 		return PTL_NO_SPACE;
 	*out = r->n_md++;
 	memset(&r->md[*out], 0, sizeof(r->md[0]));
@@ -321,7 +376,16 @@ int r_md_update(struct r_ni *r, int md, ptl_md_t *old, int *old_eq, const ptl_md
 		return PTL_OK;
 	if (test >= 0 && (m->pending || !r_eq_idle(r, test)))
 		return PTL_MD_NO_UPDATE;
-	m->renamed += eq != m->eq;
+	if (m->eq >= 0 && r->eq[m->eq].live) {
+		/* certain where an event shows it; else the core may know that none will */
+		if ((shows(r, md, m->epoch) || (r->full && (m->pending || named(r, md) || !r_eq_idle(r, m->eq)))) &&
+		    no_space(r))
+			return PTL_NO_SPACE;
+		if (r->n_keeper < R_MAX)
+			r->keeper[r->n_keeper++] = (struct r_keeper){ .busy = m->pending, .md = md, .eq = m->eq,
+								      .epoch = m->epoch };
+	}
+	m->epoch++;
 	md_set(m, v, iov, eq);
 	return PTL_OK;
 }
@@ -406,7 +470,7 @@ static struct r_event event_of(const struct r_op *op, int kind, uint32_t fail)
 	return (struct r_event){ .kind = kind, .md = op->md, .initiator = op->initiator, .pt = op->pt,
 				 .threshold = op->threshold, .match_bits = op->match_bits, .hdr_data = op->hdr_data,
 				 .rlength = op->rlength, .mlength = op->mlength, .offset = op->offset,
-				 .link = op->link, .fail = fail };
+				 .link = op->link, .fail = fail, .epoch = op->epoch, .shown = op->shown };
 }
 
 /* 4.5: charge the MD and promise the events of an operation that begins. */
@@ -423,6 +487,8 @@ static void begin(struct r_ni *r, struct r_op *op, bool max_size)
 		m->spent = true;
 	op->live = true;
 	op->threshold = m->v.threshold;
+	op->epoch = m->epoch;
+	op->shown = m->v;
 	op->eq = m->eq;
 	op->no_end = !end;
 	op->ticket = -1;
@@ -453,6 +519,8 @@ static void done(struct r_ni *r, int md, struct r_event ev)
 		ev.fail = PTL_NI_OK;
 		ev.link = m->spent_link;
 		ev.threshold = m->v.threshold;
+		ev.epoch = m->epoch;
+		ev.shown = m->v;
 		post(r, m->eq, promise(r, m->eq), &ev);
 	}
 	md_remove(r, md);
@@ -595,7 +663,8 @@ void r_ack(struct r_ni *r, int md, int from, int pt, uint64_t bits, uint64_t rof
 {
 	struct r_md *m = &r->md[md];
 	struct r_event ev = { .kind = PTL_EVENT_ACK, .md = md, .initiator = from, .pt = pt, .match_bits = bits,
-			      .offset = roffset, .rlength = rlength, .mlength = mlength };
+			      .offset = roffset, .rlength = rlength, .mlength = mlength, .epoch = m->epoch,
+			      .shown = m->v };
 
 	if (!active(m)) {
 		r->drops++;

@@ -19,6 +19,14 @@ struct r_event {
 	int kind, md, initiator, pt, threshold;
 	uint64_t match_bits, hdr_data, rlength, mlength, offset;
 	uint32_t link, fail;
+	int epoch;			/* of the MD: updates before the operation was charged */
+	ptl_md_t shown;			/* the MD then */
+};
+
+/* The values of an MD before an update, for events that are still to be read. */
+struct r_keeper {
+	bool busy;			/* operations were in progress */
+	int md, eq, epoch;
 };
 
 struct r_eq {
@@ -30,7 +38,7 @@ struct r_eq {
 
 struct r_md {
 	bool live, spent;
-	int renamed;			/* updates that have moved it to another queue */
+	int epoch;			/* updates */
 	bool plain;			/* nothing about it is counted or logged */
 	ptl_md_t v;			/* as given; threshold as it stands */
 	uint64_t total, offset;
@@ -59,7 +67,8 @@ struct r_op {
 	int kind;			/* of its END event */
 	int md, eq, initiator, pt;
 	int64_t ticket;			/* promised for END, -1: none yet */
-	int threshold;
+	int threshold, epoch;
+	ptl_md_t shown;
 	uint32_t link;
 	uint64_t match_bits, hdr_data, rlength, mlength, offset;
 	bool want_ack;
@@ -72,6 +81,9 @@ struct r_ni {
 	struct r_md md[R_MAX];
 	struct r_ac ac[8];
 	int n_me, n_md, n_eq;
+	struct r_keeper keeper[R_MAX];
+	int n_keeper;
+	bool full;			/* the core has said PTL_NO_SPACE just now: decides where we cannot know */
 	int list[R_PT][R_MAX], len[R_PT];
 	uint64_t drops, drop_bytes, recvs, recv_bytes;
 	struct r_eq eq[R_EQ];		/* last: set up by r_eq_alloc() */
