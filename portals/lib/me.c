@@ -98,7 +98,8 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, idx + 1);
 	else
 		p3_store_rel(&p->head, idx + 1);
-	if (++p->len > p->longest)
+	p3_store(&p->len, p->len + 1);	/* p3l_index_room() looks at it without the lock */
+	if (p->len > p->longest)
 		p->longest = p->len;
 	if (p3_unlikely(p->index_log2 || p->len > ni->index_from))
 		p3l_index_in(ni, pt, idx, pos);
@@ -124,7 +125,7 @@ void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 		p3l_me(ni, next - 1)->prev = prev;
 	else
 		p->tail = prev;
-	p->len--;
+	p3_store(&p->len, p->len - 1);
 	P3L_POINT("me unlinked");
 }
 

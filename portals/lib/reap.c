@@ -73,7 +73,7 @@ static void relink(struct p3l_ni *ni, uint32_t pt)
 		n++;
 	}
 	ni->pt[pt].tail = prev;
-	ni->pt[pt].len = n;
+	p3_store(&ni->pt[pt].len, n);
 }
 
 static bool in_list(const struct p3l_ni *ni, uint32_t pt, uint32_t me)

@@ -18,6 +18,7 @@
 
 #define RANKS	9		/* words of the page: two portals, each pair */
 #define PTS	2
+#define MOST	400		/* messages under way to the polled portal */
 #define MAX_LEN	PTL_INLINE_MAX_NP
 #define WORD(pt, from, to) (((pt) * RANKS + (from)) * RANKS + (to))
 
@@ -27,7 +28,7 @@
  * portal.
  */
 static const ptl_pt_index_t pt_of[PTS] = { PT, 7 };
-static const size_t window[PTS] = { 32, 400 }, max_len[PTS] = { MAX_LEN, 1024 };
+static const size_t window[PTS] = { 32, MOST }, max_len[PTS] = { MAX_LEN, 1024 };
 static ptl_handle_eq_t eq;
 static ptl_handle_md_t out_md;
 static unsigned char *outbox;
@@ -37,6 +38,8 @@ static struct pair {
 	struct way {
 		unsigned char *inbox;
 		uint64_t sent, started, ended, refused;
+		uint64_t back;		/* places given back: to the first message that has not ended yet */
+		bool done[MOST];	/* ended before that one */
 	} way[PTS];
 } with[RANKS];
 
@@ -133,7 +136,11 @@ static void event(int rc, const ptl_event_t *ev)
 	}
 	memset(p, 0xee, len);			/* nothing right is left from the message before */
 	y->ended++;
-	atomic_fetch_add(t_word(WORD(k, r, rank)), 1);
+	y->done[n % window[k]] = true;		/* messages of a pair end in any order */
+	for (; y->done[y->back % window[k]]; y->back++) {
+		y->done[y->back % window[k]] = false;
+		atomic_fetch_add(t_word(WORD(k, r, rank)), 1);
+	}
 #undef SAME
 }
 
