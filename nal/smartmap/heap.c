@@ -32,6 +32,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -211,21 +212,31 @@ static int huge_run(uintptr_t lo, uintptr_t hi)
 	return 1;
 }
 
-/* Has most of the last guess been written by now? Zeros that were written count as nothing: then it goes on without. */
+/*
+ * Has most of the last guess been written by now? Zeros that were written count as nothing: then it goes on without.
+ * The block is the program's, which may have protected it: the kernel looks, and there is no signal. [guess.taken]
+ */
 static int huge_proven(void)
 {
+	static uint64_t seen[SAMPLES][512];
 	size_t step = (guess.hi - guess.lo) / SAMPLES & ~63UL;
-	unsigned written = 0;
+	struct iovec to = { seen, sizeof(seen) }, from[SAMPLES];
+	unsigned n = 0, written = 0;
+	ssize_t got;
 
 	for (unsigned k = 0; k < SAMPLES; k++) {
-		const volatile uint64_t *w = (const volatile uint64_t *)(guess.lo + k * step + step / 2);
+		uintptr_t w = guess.lo + k * step + step / 2;
 
-		for (unsigned i = 0; i < 512 && huge_is((uintptr_t)w); i++)
-			if (w[i]) {
+		if (huge_is(w))
+			from[n++] = (struct iovec){ (void *)w, sizeof(seen[0]) };
+	}
+	got = n ? syscall(SYS_process_vm_readv, getpid(), &to, 1, from, n, 0) : 0;
+	for (unsigned k = 0; k < n && got >= (ssize_t)((k + 1) * sizeof(seen[0])); k++)
+		for (unsigned i = 0; i < 512; i++)
+			if (seen[k][i]) {
 				written++;
 				break;
 			}
-	}
 	return written >= SAMPLES / 2;
 }
 

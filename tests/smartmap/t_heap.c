@@ -9,6 +9,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "job.h"
@@ -245,6 +246,26 @@ static void t_unwritten_blocks_stay_small(void)
 		free(p[k]);
 }
 
+/* What a program has protected is not looked at, whatever is still to be known of it. */
+static void t_protected_blocks_are_not_read(void)
+{
+	const size_t n = 12 << 20;
+	char *p[24], *in;
+
+	for (int k = 0; k < 24; k++) {
+		REQUIRE((p[k] = malloc(n)));
+		memset(p[k], 1, n);
+		in = (char *)(((uintptr_t)p[k] + 4095) & ~4095UL);
+		CHECK_INT(mprotect(in, n - 8192, PROT_NONE), 0);
+	}
+	for (int k = 0; k < 24; k++) {
+		in = (char *)(((uintptr_t)p[k] + 4095) & ~4095UL);
+		CHECK_INT(mprotect(in, n - 8192, PROT_READ | PROT_WRITE), 0);
+		CHECK(p[k][n / 2] == 1);
+		free(p[k]);
+	}
+}
+
 static void t_free_keeps_errno(void)
 {
 	char *p;
@@ -392,8 +413,10 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_written_blocks_are_huge), T(t_blocks_are_aligned), T(t_peer_reads_every_kind),
 		T(t_peer_writes_every_kind), T(t_calloc_is_zero), T(t_untouched_calloc_costs_nothing),
-		T(t_large_blocks_go_back), T(t_unwritten_blocks_stay_small), T(t_free_keeps_errno), T(t_odd_arguments),
-		T(t_realloc_keeps_the_bytes), T(t_threads), T(t_blocks_of_threads_are_visible), { 0 }
+		T(t_large_blocks_go_back), T(t_unwritten_blocks_stay_small), T(t_free_keeps_errno),
+		T(t_odd_arguments), T(t_realloc_keeps_the_bytes), T(t_threads), T(t_blocks_of_threads_are_visible),
+		T(t_protected_blocks_are_not_read),	/* last: what was protected is no longer in the window */
+		{ 0 }
 	};
 	int e, r;
 
