@@ -327,14 +327,21 @@ static void *aligned(size_t a, size_t n, void *(*get)(size_t, size_t))
 	return p;
 }
 
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static void *arena_valloc(size_t n)
 {
-	return aligned(4096, n, mi_memalign);
+	return aligned(page_size(), n, mi_memalign);
 }
 
 static void *arena_pvalloc(size_t n)
 {
-	return n > most ? refuse() : aligned(4096, (n + 4095) & ~4095UL, mi_memalign);
+	size_t page = page_size();
+
+	return n > most ? refuse() : aligned(page, (n + page - 1) & ~(page - 1), mi_memalign);
 }
 
 /* As glibc's: an alignment that is none is made one. */

@@ -12,6 +12,7 @@ smap_sources = \
 	nal/smartmap/smap_init.c \
 	nal/smartmap/smap_maps.c nal/smartmap/smap_maps.h \
 	nal/smartmap/smap_own.c nal/smartmap/smap_own.h \
+	nal/smartmap/smap_space.c nal/smartmap/smap_space.h \
 	nal/smartmap/smap_sync.c nal/smartmap/smap_sync.h \
 	nal/smartmap/smap_window.c nal/smartmap/smap_window.h
 nal_smartmap_libsmartmap_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0

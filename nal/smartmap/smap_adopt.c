@@ -35,6 +35,7 @@
 
 #include "smap_maps.h"
 #include "smap_own.h"
+#include "smap_space.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE	0x100000
@@ -42,7 +43,7 @@
 #define SMAP_POPULATE_WRITE	23	/* MADV_POPULATE_WRITE, Linux 5.14 */
 #define SMAP_COLLAPSE		25	/* MADV_COLLAPSE, Linux 6.1 */
 
-#define PAGE		((uintptr_t)4096)
+#define PAGE		smap_page()
 #define HUGE		((uintptr_t)2 << 20)
 #define GUARD		((uintptr_t)1 << 20)
 #define STACK_MOST	((uintptr_t)1 << 30)
@@ -603,8 +604,9 @@ static const char *nothing_private(void)
 	if (smap_valgrind())
 		return "the process runs under Valgrind";
 	if (smap.bits < SMAP_BITS_ADOPT)
-		return "the limit of virtual memory (ulimit -v, here or in another rank) leaves no room for windows of "
-		       "4 GiB";
+		return smap_space_bits(smap_space_end(), (uint32_t)smap.size, SMAP_BITS_ADOPT, SMAP_BITS_MAX) ?
+		       "the limit of virtual memory (ulimit -v, here or in another rank) leaves no room for windows of "
+		       "4 GiB" : "the addresses of this machine have too few bits for a window of 4 GiB for each rank";
 	if (n != 1)
 		return n < 0 ? "/proc is not mounted" : "other threads run already: adoption needs a single thread";
 	return NULL;

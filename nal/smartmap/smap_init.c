@@ -26,6 +26,7 @@
 #include "smap_image.h"
 #include "smap_maps.h"
 #include "smap_own.h"
+#include "smap_space.h"
 #include "smap_sync.h"
 #include "smap_window.h"
 
@@ -96,25 +97,33 @@ static uint64_t vm_size(void)
 	if (fd >= 0)
 		close(fd);
 	buf[n > 0 ? n : 0] = 0;
-	return strtoull(buf, NULL, 10) * 4096;
+	return strtoull(buf, NULL, 10) * smap_page();
 }
 
 /*
- * Largest windows that there is room for, one per rank. 0: none. In those below SMAP_BITS_ADOPT nothing will be
+ * Largest windows that there is room for, one per rank, in the addresses that the machine has (smap_space.c) and
+ * that ulimit -v leaves. 0: none. In those below SMAP_BITS_ADOPT nothing will be
  * adopted; more than the smallest then only if the program keeps half of what is left.
  */
 static int propose_bits(uint32_t size)
 {
 	struct rlimit r;
 	uint64_t used, need;
-	int bits;
+	int bits, most;
 
 	if (smap_valgrind())
 		return SMAP_BITS_VALGRIND;
+	most = smap_space_bits(smap_space_end(), size, SMAP_BITS_MIN, SMAP_BITS_MAX);
+	if (!most) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "this machine gives programs %d bits of addresses, which hold windows for "
+			     "at most %u ranks, not for %u: start fewer on it", __builtin_ctzll(smap_space_end()),
+			     smap_space_most(smap_space_end(), SMAP_BITS_MIN), size);
+		return 0;
+	}
 	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
-		return SMAP_BITS_MAX;
+		return most;
 	used = vm_size() + ((uint64_t)256 << 20);	/* and something for the program itself */
-	for (bits = SMAP_BITS_MAX; bits >= SMAP_BITS_MIN; bits--) {
+	for (bits = most; bits >= SMAP_BITS_MIN; bits--) {
 		need = SMAP_SIZE(bits) * size;
 		if (bits < SMAP_BITS_ADOPT && bits > SMAP_BITS_MIN)
 			need *= 2;

@@ -15,8 +15,9 @@
  * never held across a wait for a peer. Leaf: nothing else is locked inside. Not async-signal-safe.
  *
  * Files: smap_init.c start, stop, why; smap_exch.c the meeting of the ranks, mailbox; smap_own.c own file, registry;
- * smap_maps.c address space; smap_adopt.c adoption; smap_window.c peers' windows, reachable, enter; smap_copy.c CMA;
- * smap_arena.c alloc, roots, shared; smap_sync.c barrier, liveness, membarrier; smap_image.c symmetric addresses.
+ * smap_maps.c what is mapped; smap_space.c width, places of windows; smap_adopt.c adoption; smap_window.c peers' windows,
+ * reachable, enter; smap_copy.c CMA; smap_arena.c alloc, roots, shared; smap_sync.c barrier, liveness, membarrier;
+ * smap_image.c symmetric addresses.
  * libsmartmap-malloc and fork (heap*.c, smap_fork*.c, smap_interpose*.c) use only what stands in this header.
  */
 #ifndef SMAP_INT_H

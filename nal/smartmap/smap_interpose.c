@@ -22,7 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE		4096ul
+#include "smap_space.h"
+
+#define PAGE		smap_page()
 #define PARTS		64	/* handled at a time */
 
 /* The real calls, made directly: a symbol search would have to run before the first munmap of ld.so. */

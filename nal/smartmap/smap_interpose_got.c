@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "smap_space.h"
+
 static struct ours {
 	const char *name;
 	void *ours, *libc;
@@ -62,18 +64,18 @@ struct object {
 
 static int set_slot(const struct object *o, void **slot, const struct ours *t)
 {
-	uintptr_t a = (uintptr_t)slot, page = a & ~4095ul;
+	uintptr_t a = (uintptr_t)slot, page = a & ~(smap_page() - 1);
 	int readonly = a >= o->relro_lo && a < o->relro_hi;
 	uintptr_t now = (uintptr_t)*slot;
 
 	/* libc's function, or still the object's own stub for lazy binding; somebody else's hook stays */
 	if (now != (uintptr_t)t->libc && (now < o->lo || now >= o->hi))
 		return 0;
-	if (readonly && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE))
+	if (readonly && mprotect((void *)page, smap_page(), PROT_READ | PROT_WRITE))
 		return -EPERM;
 	__atomic_store_n(slot, t->ours, __ATOMIC_RELAXED);
 	if (readonly)
-		mprotect((void *)page, 4096, PROT_READ);
+		mprotect((void *)page, smap_page(), PROT_READ);
 	return 0;
 }
 

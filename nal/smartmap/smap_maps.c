@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "smap_space.h"
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -111,16 +113,6 @@ int smap_tasks(void)
 	return (int)st.st_nlink - 2;
 }
 
-uintptr_t smap_space_end(void)
-{
-	static uintptr_t end;
-	char here;
-
-	if (!end)	/* the stack is within the last 2^39 bytes but one; a program's own stack may be lower */
-		end = ((((uintptr_t)&here > (uintptr_t)&end ? (uintptr_t)&here : (uintptr_t)&end) >> 39) + 1) << 39;
-	return end;
-}
-
 int smap_valgrind(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -170,33 +162,24 @@ uintptr_t smap_window_map(int fd, int bits)
 {
 	uint64_t size = SMAP_SIZE(bits);
 	uintptr_t end = smap_space_end(), at;
-	int pass;
+	uint64_t n;
 
 	if (smap_valgrind())
 		return window_anywhere(fd, size);
-	/*
-	 * Downwards from the fourth slot below the end: the last ones are where the kernel puts mappings, the first
-	 * ones where allocators like to. Those few are tried when all else is taken, except the very first and last.
-	 */
-	for (pass = 0; pass < 2; pass++) {
-		uintptr_t from = pass ? end - 2 * size : end - 3 * ((uintptr_t)1 << 39) - size;
-		uintptr_t to = pass ? end - 3 * ((uintptr_t)1 << 39) : size;
+	for (n = 0; (at = smap_space_place(end, bits, n)); n++) {
+		void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 
-		for (at = from; at >= to; at -= size) {
-			void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
-
-			if (p == MAP_FAILED) {
-				if (errno == EEXIST)
-					continue;
-				return errno == EINVAL || errno == EPERM ? window_anywhere(fd, size) : 0;
-			}
-			if (p != (void *)at) {	/* before Linux 4.17 the flag is a hint */
-				munmap(p, size);
+		if (p == MAP_FAILED) {
+			if (errno == EEXIST)
 				continue;
-			}
-			return fenced(p, size);
+			return errno == EINVAL || errno == EPERM ? window_anywhere(fd, size) : 0;
 		}
+		if (p != (void *)at) {	/* before Linux 4.17 the flag is a hint */
+			munmap(p, size);
+			continue;
+		}
+		return fenced(p, size);
 	}
 	errno = ENOMEM;
 	return 0;
@@ -291,7 +274,7 @@ static int add_map(void *arg, const struct smap_map *m)
 {
 	struct set *s = arg;
 
-	if (m->lo >= smap_space_end())		/* vsyscall */
+	if (m->lo >= (uintptr_t)1 << 62)	/* vsyscall */
 		return 1;
 	/* What is shared is never adopted, and so takes no low bits: windows above all, which cover every one. */
 	if (s->mask != ~0ULL && m->shared)
@@ -394,13 +377,13 @@ static uintptr_t fit(const struct set *low, uintptr_t a, uintptr_t b, size_t len
 uintptr_t smap_find_hole(size_t len, size_t align)
 {
 	struct set space, low;
-	uintptr_t at = 0;
+	uintptr_t at = 0, page = smap_page();
 	size_t i;
 	int bits = smap.memfile && smap.bits ? smap.bits : SMAP_BITS_MAX;
 
-	len = (len + 4095) & ~(size_t)4095;
-	if (align < 4096)
-		align = 4096;
+	len = (len + page - 1) & ~(size_t)(page - 1);
+	if (align < page)
+		align = page;
 	if (!len || len > SMAP_SIZE(bits) / 2)
 		return 0;
 	if (set_init(&space, ~0ULL))
@@ -418,7 +401,7 @@ uintptr_t smap_find_hole(size_t len, size_t align)
 	set_sort(&low);
 	/* Highest gap first, a page away from its neighbours. */
 	for (i = space.n; i-- > 1 && !at;) {
-		uintptr_t a = space.v[i - 1].hi + 4096, b = space.v[i].lo - 4096;
+		uintptr_t a = space.v[i - 1].hi + page, b = space.v[i].lo - page;
 
 		if (b > a && b - a >= len)
 			at = fit(&low, a, b, len, align);

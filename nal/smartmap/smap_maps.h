@@ -25,9 +25,6 @@ int smap_valgrind(void);
 /* Built with one that owns the layout of the process? */
 int smap_sanitizer(void);
 
-/* First address above user space that we may use: a multiple of 2^39. */
-uintptr_t smap_space_end(void);
-
 /* Map 2^bits bytes of @fd, shared, at a free multiple of 2^bits. Not inherited, not dumped. 0: errno set. */
 uintptr_t smap_window_map(int fd, int bits);
 

@@ -34,7 +34,7 @@ static void t_unlink_while_matching(void)
 			int rc, started = 0, ended = 0;
 
 			for (unsigned spin = 0; spin < round * 40; spin++)	/* hit another moment each time */
-				__asm__ volatile("pause");
+				sched_yield();
 			while ((rc = round % 2 ? PtlMDUnlink(mdh) : PtlMEUnlink(me)) ==
 			       (round % 2 ? PTL_MD_IN_USE : PTL_ME_IN_USE))
 				in_use++;
@@ -95,7 +95,7 @@ static void t_unlink_while_being_read(void)
 			int rc, started = 0, ended = 0;
 
 			for (unsigned spin = 0; spin < round * 40; spin++)
-				__asm__ volatile("pause");
+				sched_yield();
 			while ((rc = PtlMEUnlink(me)) == PTL_ME_IN_USE)
 				in_use++;
 			CHECK_INT(rc, PTL_OK);
@@ -149,7 +149,7 @@ static void t_update_while_in_use(void)
 			int started = 0, ended = 0, rc;
 
 			for (unsigned spin = 0; spin < round * 40; spin++)
-				__asm__ volatile("pause");
+				sched_yield();
 			OK(PtlMDUpdate(mdh, NULL, &md, PTL_EQ_NONE));
 			CHECK(t_await(100 + t_rank(), round + 1, 60));	/* it has been matched or dropped */
 			while ((rc = started > ended ? p_get(teq, ev) : PtlEQGet(teq, ev)) == PTL_OK) {

@@ -6,7 +6,10 @@ check_PROGRAMS += tests/smartmap/t_smap_basic
 tests_smartmap_t_smap_basic_SOURCES = tests/smartmap/t_smap_basic.c tests/smartmap/launch.h
 tests_smartmap_t_smap_basic_CPPFLAGS = $(T_CPPFLAGS)
 tests_smartmap_t_smap_basic_LDADD = nal/smartmap/libsmartmap.la
-P3_TESTS += smartmap/basic:tests/smartmap/t_smap_basic
+# and as if addresses had 39 or 36 bits
+P3_TESTS += smartmap/basic:tests/smartmap/t_smap_basic \
+	smartmap/basic-39:tests/smartmap/t_smap_basic:env=SMARTMAP_FORCE_SPACE=39 \
+	smartmap/basic-36:tests/smartmap/t_smap_basic:env=SMARTMAP_FORCE_SPACE=36
 
 check_PROGRAMS += tests/smartmap/t_smap_adopt tests/smartmap/t_smap_adopt_nopie
 tests_smartmap_t_smap_adopt_SOURCES = tests/smartmap/t_smap_adopt.c tests/smartmap/launch.h

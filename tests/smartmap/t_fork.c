@@ -590,7 +590,7 @@ static void t_unseen_clone_dies_and_parent_lives(void)
 		return;
 	if (!smartmap_adopted(&global, sizeof(global)))
 		SKIP("data is not adopted here");
-	p = (pid_t)syscall(SYS_fork);
+	p = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);	/* arm64 has no SYS_fork */
 	if (!p) {
 		global = 666;
 		word = 666;

@@ -183,6 +183,22 @@ static void r_files(void)
 		T_FAIL("%d %s", r, smartmap_why(SMARTMAP_F_WINDOWS));
 }
 
+static void p_narrow(int r)
+{
+	(void)r;
+	setenv("SMARTMAP_FORCE_SPACE", "34", 1);
+}
+
+static void r_narrow(void)
+{
+	struct smartmap_job j = t_job();
+	int r = smartmap_init(&j);
+
+	if (r != -ENOSYS || !strstr(smartmap_why(SMARTMAP_F_WINDOWS), "34 bits of addresses, which hold windows for at most "
+				    "16 ranks, not for 17:"))
+		T_FAIL("%d %s", r, smartmap_why(SMARTMAP_F_WINDOWS));
+}
+
 static void r_membarrier(void)
 {
 	need_seccomp();
@@ -289,6 +305,7 @@ int main(void)
 		{ "connect_refused_is_said_at_once", r_meet, NULL, 2, p_connect },
 		{ "recvmsg_refused_is_said_at_once", r_meet, NULL, 2, p_recvmsg },
 		{ "few_files_name_the_limit_that_is_needed", r_files, NULL, 2, p_files },
+		{ "more_ranks_than_the_width_of_addresses_holds", r_narrow, NULL, 17, p_narrow },
 		{ "membarrier_refused", r_membarrier, NULL, 2, p_membarrier },
 		{ "madvise_refused_is_an_error", r_madvise, NULL, 2, p_madvise },
 		{ "rank_in_another_pid_namespace", r_pidns, only_root, 3, p_pidns },

@@ -1,3 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 P3_TESTS += unit/harness:tests/unit/t_harness.sh:limit=60
 EXTRA_DIST += tests/unit/t_harness.sh
+# a file of libsmartmap without the rest
+check_PROGRAMS += tests/unit/smap_space
+tests_unit_smap_space_SOURCES = tests/unit/smap_space.c nal/smartmap/smap_space.c nal/smartmap/smap_space.h
+tests_unit_smap_space_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
+P3_TESTS += unit/smap_space:tests/unit/smap_space
