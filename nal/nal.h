@@ -77,6 +77,7 @@ struct nal_ops {
 
 	/*
 	 * Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged, and undone.
+	 * Collective: the others hear of a failure and do not wait. Where ni->eq is NULL there was no memory for it: fail.
 	 * After PTL_PID_INVALID @ni still belongs to the job (ni->nal_priv is set): start() again, or stop().
 	 */
 	int (*start)(struct nal_ni *ni, const struct p3l_setup *s);
@@ -115,6 +116,9 @@ struct nal_ops {
 	/* Another thread of this process has logged events: whoever sleeps in wait() looks again. Optional: for NALs that
 	 * others are built on. */
 	void (*wake)(struct nal_ni *ni);
+	/* For such NALs, too: what their own start came to is told to the ranks of the node, after this one's start(). Returns
+	 * @rc, or what one of them has failed with. */
+	int (*agree)(struct nal_ni *ni, int rc);
 };
 
 extern const struct nal_ops nal_smartmap;

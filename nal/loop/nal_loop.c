@@ -79,8 +79,10 @@ static int start(struct nal_ni *ni, const struct p3l_setup *setup)
 		pv->len = p3l_ni_size(&s);
 	ni->l = pv ? mmap(NULL, pv->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) :
 		     MAP_FAILED;
-	if (!pv || !ni->peer || ni->l == MAP_FAILED) {
+	if (!pv || !ni->peer || !ni->eq || ni->l == MAP_FAILED) {
 		p3_error("no memory for the Portals state");
+		if (ni->l != MAP_FAILED)
+			munmap(ni->l, pv->len);
 		free(pv);
 		free(ni->peer);
 		ni->peer = NULL;

@@ -127,5 +127,6 @@ bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const stru
 /* nal_start.c */
 int nal_start(struct nal_ni *ni, const struct p3l_setup *setup);
 void nal_stop(struct nal_ni *ni);
+int nal_agree(struct nal_ni *ni, int rc);
 
 #endif

@@ -571,4 +571,5 @@ const struct nal_ops nal_smartmap = {
 	.attend = nal_attend,
 	.wait = nal_wait,
 	.wake = nal_wake,
+	.agree = nal_agree,
 };

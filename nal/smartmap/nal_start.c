@@ -45,11 +45,8 @@ static int join(struct nal_ni *ni)
 	if (job->real_pids)
 		sj.pids = pids;
 	ni->peer = calloc(job->local_size, sizeof(*ni->peer));
-	if (!pv || !ni->peer) {
-		p3_error("no memory for the list of %u ranks", job->local_size);
-		rc = PTL_NO_SPACE;
-		goto err;
-	}
+	if (!pv || !ni->peer || !ni->eq)
+		sj.refuse = "a rank of this node has no memory for the tables of its interface";
 	memcpy(sj.key, job->key, sizeof(sj.key));
 	rc = smartmap_init(&sj);
 	if (rc) {
@@ -147,6 +144,17 @@ static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc, const char 
 	return !smartmap_barrier();
 }
 
+int nal_agree(struct nal_ni *ni, int rc)
+{
+	struct pid_table *t = priv_of(ni)->table;
+
+	if (rc != PTL_OK && rc != PTL_PID_INVALID)
+		p3_cas32(&t->failed, 0, (uint32_t)rc);
+	if (smartmap_barrier())
+		return rc == PTL_OK ? PTL_FAIL : rc;
+	return p3_load_acq(&t->failed) ? (int)p3_load(&t->failed) : rc;
+}
+
 /* Another pid, after the first one was refused: the others have started and take no part. */
 static int claim_pid(struct nal_ni *ni, uint32_t pid)
 {
@@ -173,8 +181,8 @@ int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	uint64_t len;
 	int rc = again ? PTL_OK : join(ni);
 
-	if (rc != PTL_OK)
-		return rc;
+	if (rc != PTL_OK || !ni->eq)
+		return rc != PTL_OK ? rc : PTL_NO_SPACE;
 	s.n_slots = ni->n_peers;
 	s.slot = ni->env.self - 1;
 	len = priv_of(ni)->region_len = p3l_ni_size(&s);

@@ -46,8 +46,8 @@ static void clear(uintptr_t lo, uintptr_t hi)
 {
 	uintptr_t a = (lo + 4095) & ~(uintptr_t)4095, b = hi & ~(uintptr_t)4095;
 
-	/* Large blocks give their pages back to the file instead of being written. */
-	if (b > a && b - a >= (64 << 10) && smap.memfile && !madvise((void *)a, b - a, MADV_REMOVE)) {
+	/* Large blocks give their pages back (to the file, or the system) instead of being written. */
+	if (b > a && b - a >= (64 << 10) && !madvise((void *)a, b - a, smap.memfile ? MADV_REMOVE : MADV_DONTNEED)) {
 		memset((void *)lo, 0, a - lo);
 		memset((void *)b, 0, hi - b);
 	} else {

@@ -19,6 +19,7 @@
  * The key itself never crosses the socket, and no file is sent before the receiver has proved itself. The nonces make
  * a recorded MAC useless. The connections stay open until GO: a rank that dies at any moment is seen as an end of
  * file by rank 0, which tells the others (ABORT with a sentence), and rank 0's own death is seen by all.
+ * A rank that cannot even begin (no memory, a call refused) comes to say so, see refuse().
  *
  * One thread, private memory only; nothing here outlives smartmap_init() but the mailbox.
  */
@@ -27,7 +28,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -56,6 +56,7 @@ struct msg {
 
 #define NAMES		4		/* a stranger may sit on a name: then the next is taken */
 #define FILES_AT_ONCE	16
+#define REFUSE_NS	2000000000ll	/* that a rank which cannot take part waits for the others to tell them */
 
 struct smap_conn {
 	int fd;				/* -1: none */
@@ -161,12 +162,36 @@ static int get(int fd, struct msg *m, int *fds, int *n)
 		r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
 	if (r == -EAGAIN)
 		return 0;
+	if (r == -ENOMEM || r == -ENOBUFS) {	/* it is still there */
+		nap_ms(1);
+		return 0;
+	}
 	if (r <= 0)
 		return -ESRCH;
 	if (r < 8 || m->magic != SMAP_MAGIC || (m->version == SMAP_VERSION && r != (ssize_t)sizeof(*m)))
 		return -EPROTO;
 	m->text[sizeof(m->text) - 1] = 0;
 	return 1;
+}
+
+/*
+ * A rank that cannot take part says so in one message, for which no word of the other side is needed: it may be
+ * reading that is refused. Whoever has recorded it can end a start of the same job with it, as can whoever takes the
+ * socket's name.
+ */
+static void no_init(const struct smap_exch *x, struct msg *m, int code)
+{
+	msg_init(m, M_ABORT);
+	m->code = code;
+	m->rank = x->job->rank;
+	m->mac = proof(x, 'n', 0, 0, m->rank, (uint32_t)code);
+	snprintf(m->text, sizeof(m->text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
+}
+
+static int is_no(const struct smap_exch *x, const struct msg *m)
+{
+	return m->version == SMAP_VERSION && m->type == M_ABORT && m->rank < x->job->size &&
+	       same(m->mac, proof(x, 'n', 0, 0, m->rank, (uint32_t)m->code));
 }
 
 static int cred(int fd, int *pid)
@@ -178,6 +203,14 @@ static int cred(int fd, int *pid)
 		return 0;
 	*pid = c.pid;
 	return c.uid == geteuid();
+}
+
+static void say_no(const struct smap_exch *x, int fd, int code)
+{
+	struct msg m;
+
+	no_init(x, &m, code);
+	smap_send_fds(fd, &m, sizeof(m), NULL, 0);
 }
 
 static void tell_abort(int fd, int code)
@@ -344,6 +377,12 @@ static int up_connect(struct smap_exch *x, struct msg *m)
 			p.fd = fd;
 			poll(&p, 1, left_ms(x) < 1000 ? left_ms(x) : 1000);
 			r = get(fd, m, NULL, NULL);
+			if (r == 1 && is_no(x, m)) {
+				smap_why_set(SMARTMAP_F_WINDOWS, "%s", m->text);
+				x->told = 1;
+				close(fd);
+				return clean_code(m->code);
+			}
 			if (r == 1 && (m->type == M_CHALLENGE || m->version != SMAP_VERSION)) {
 				x->up = fd;
 				return 0;
@@ -629,8 +668,10 @@ static int all_meet(struct smap_exch *x, int *bits)
 			}
 			msg_init(&m, M_CHALLENGE);
 			m.nonce = c.nonce;
-			smap_send_fds(fd, &m, sizeof(m), NULL, 0);
-			pend[npend++] = c;
+			if (put(x, fd, &m, NULL, 0))
+				close(fd);
+			else
+				pend[npend++] = c;
 		}
 		if (errno == EMFILE || errno == ENFILE || refused(errno)) {
 			ret = fail_all(x, refused(errno) ? why_refused("accept4", errno) : smap_why_nofile());
@@ -643,6 +684,15 @@ static int all_meet(struct smap_exch *x, int *bits)
 			if (!r) {
 				i++;
 				continue;
+			}
+			if (r == 1 && is_no(x, &m)) {
+				smap_why_set(SMARTMAP_F_WINDOWS, "%s", m.text);
+				ret = clean_code(m.code);
+				x->said_no++;
+				close(c->fd);
+				pend[i] = pend[--npend];
+				fail_all(x, ret);
+				break;
 			}
 			r = r < 0 ? 0 : hello(x, c, &m, bits);
 			if (r < 0) {
@@ -698,11 +748,19 @@ static int all_meet(struct smap_exch *x, int *bits)
 				p[n++] = (struct pollfd){ x->conn[i].fd, POLLIN, 0 };
 		poll(p, n, left_ms(x));
 	}
+	for (i = 0; i < npend; i++) {
+		if (ret)
+			say_no(x, pend[i].fd, ret);
+		close(pend[i].fd);
+	}
+	if (ret) {
+		x->said_no += npend + here - 1;
+		return ret;
+	}
 	close(x->listener);
 	x->listener = -1;
-	for (i = 0; i < npend; i++)
-		close(pend[i].fd);
-	if (!ret && *bits < SMAP_BITS_MIN) {
+	x->said_no = x->job->size;	/* from here on all are told by their connections */
+	if (*bits < SMAP_BITS_MIN) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "%s", x->text);
 		return fail_all(x, -ENOSYS);
 	}
@@ -816,8 +874,88 @@ static int all_share(struct smap_exch *x, int memfd, const struct smap_facts *ow
 
 /* ---- both --------------------------------------------------------------------------------------------------- */
 
+/* Until rank 0 has heard it: then it closes the connection. */
+static void refuse_up(struct smap_exch *x, int code)
+{
+	for (; left_ms(x); nap_ms(2))
+		for (int i = 0; i < NAMES; i++) {
+			struct sockaddr_un sa;
+			socklen_t len = make_name(&sa, x->job->name, i);
+			struct pollfd p = { .events = POLLRDHUP };
+
+			p.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+			if (p.fd < 0)
+				return;
+			if (!connect(p.fd, (struct sockaddr *)&sa, len)) {
+				say_no(x, p.fd, code);
+				while (poll(&p, 1, left_ms(x)) < 0 && errno == EINTR)
+					;
+				close(p.fd);
+				return;
+			}
+			close(p.fd);
+			if (refused(errno))
+				return;
+		}
+}
+
+/* All who have not heard it yet. */
+static void refuse_all(struct smap_exch *x, int code)
+{
+	char why[sizeof(smap.why[0])];
+	int pid, tries = 0;
+
+	snprintf(why, sizeof(why), "%s", smap.why[SMARTMAP_F_WINDOWS]);
+	if (x->listener < 0 && open_listener(x))
+		x->said_no = x->job->size;
+	smap_why_set(SMARTMAP_F_WINDOWS, "%s", why);
+	while (x->said_no + 1 < x->job->size && left_ms(x)) {
+		struct pollfd p = { x->listener, POLLIN, 0 };
+		int fd = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			if (cred(fd, &pid)) {
+				say_no(x, fd, code);
+				x->said_no++;
+			}
+			close(fd);
+		} else if (errno == EAGAIN) {
+			poll(&p, 1, left_ms(x));
+		} else if (errno != EINTR && ++tries > 3) {
+			break;
+		}
+	}
+}
+
+/*
+ * We cannot take part, and smap.why says why. The others would wait for us until their time is up: so they hear it, if
+ * there is a way. Not for long: they may have failed as we have, and never come.
+ */
+static void refuse(struct smap_exch *x, int code)
+{
+	int64_t until = now_ns() + REFUSE_NS;
+
+	if (until < x->deadline)
+		x->deadline = until;
+	if (x->job->rank)
+		refuse_up(x, code);
+	else
+		refuse_all(x, code);
+}
+
+int smap_exch_refuse(struct smap_exch *x, const struct smartmap_job *job)
+{
+	memset(x, 0, sizeof(*x));
+	x->job = job;
+	x->deadline = INT64_MAX;
+	x->listener = x->up = -1;
+	refuse(x, -ENOMEM);
+	return -ENOMEM;
+}
+
 int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bits)
 {
+	static struct smap_conn conns[SMARTMAP_MAX_PEERS];
 	uint32_t i;
 	int ret;
 
@@ -826,19 +964,17 @@ int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bit
 	x->deadline = now_ns() + (job->timeout_ms > 0 ? job->timeout_ms : 30000) * 1000000ll;
 	x->listener = x->up = -1;
 	x->pid_ns = smap_pid_ns();
-	ret = probe();
-	if (ret)
-		return ret;
-	if (job->rank)
-		return up_meet(x, bits);
-	x->conn = calloc(job->size, sizeof(*x->conn));
-	if (!x->conn) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "out of memory at the start");
-		return -ENOMEM;
+	if (!job->rank) {
+		x->conn = conns;
+		for (i = 0; i < job->size; i++)
+			x->conn[i] = (struct smap_conn){ .fd = -1, .memfd = -1 };
 	}
-	for (i = 0; i < job->size; i++)
-		x->conn[i].fd = x->conn[i].memfd = -1;
-	return all_meet(x, bits);
+	ret = probe();
+	if (!ret)
+		ret = job->rank ? up_meet(x, bits) : all_meet(x, bits);
+	if (ret && !x->told && x->up < 0)
+		refuse(x, ret);
+	return ret;
 }
 
 int smap_exch_share(struct smap_exch *x, int memfd, const struct smap_facts *own, struct smap_member *member,
@@ -889,7 +1025,6 @@ void smap_exch_close(struct smap_exch *x)
 			if (x->conn[i].memfd >= 0)
 				close(x->conn[i].memfd);
 		}
-		free(x->conn);
 		x->conn = NULL;
 	}
 	if (x->listener >= 0)

@@ -15,6 +15,8 @@ struct smap_exch {
 	struct smap_conn *conn;			/* rank 0: [size], by rank */
 	uint64_t pid_ns;
 	int strangers;
+	int told;				/* other ranks: rank 0 cannot take part */
+	uint32_t said_no;			/* rank 0: so many know that we cannot, or cannot themselves */
 	char text[256];				/* why some rank has no windows */
 };
 
@@ -29,6 +31,8 @@ struct smap_facts {
  * have been told. smap_exch_close() in any case.
  */
 int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bits);	/* in: ours, out: agreed */
+/* This rank cannot take part (smap.why says why): the others, who may be waiting for it, hear that. Returns -ENOMEM. */
+int smap_exch_refuse(struct smap_exch *x, const struct smartmap_job *job);
 /* Rank 0: fills @member, which lies in its own file, before anyone else sees it. @box: out, mailbox or -1. */
 int smap_exch_share(struct smap_exch *x, int memfd, const struct smap_facts *own, struct smap_member *member,
 		    int *box, int (*got)(int rank, int fd));

@@ -200,10 +200,13 @@ static int start_single(void)
 {
 	int ret = 0;
 
-	if (!smap.ctl)
+	if (!smap.ctl) {	/* else: what was used of the arena must be cleared when it is given out again */
 		ret = smap_own_make_single();
-	if (!ret)
-		ret = smap_arena_setup();
+		if (!ret)
+			ret = smap_arena_setup();
+		if (ret)
+			smap_own_drop();
+	}
 	if (ret)
 		return ret;
 	smap.ctl0 = smap.ctl;
@@ -221,6 +224,11 @@ static int start_many(const struct smartmap_job *job)
 	uint32_t flags;
 	int bits, fd = -1, ret, held = 0, had = smap.nranges > 0;
 
+	if (job->refuse) {
+		smap_why_set(SMARTMAP_F_WINDOWS, "%s", job->refuse);
+		ret = smap_exch_refuse(&x, job);
+		goto err;
+	}
 	bits = smap.ctl ? smap.bits : propose_bits(job->size);
 	if (smap_forced_off(SMAP_OFF_WINDOWS)) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "forced off by SMARTMAP_FORCE_OFF");
@@ -341,7 +349,7 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 	if (smap.ctl && job->size > 1 && !smap.memfile && !smap.nranges)
 		smap_own_drop();	/* anonymous memory cannot be shared; an old file serves a job of one as well */
 	if (job->size == 1) {
-		ret = start_single();
+		ret = job->refuse ? -ENOMEM : start_single();
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "the job has one process on this node");
 	} else {
 		smap.nofile_need = 2 * job->size + 64;

@@ -42,6 +42,7 @@ struct smartmap_job {
 	uint32_t adopt;			/* enum smartmap_adopt */
 	int timeout_ms;			/* how long to wait for the others before -ETIMEDOUT; <= 0: 30,000 */
 	const int32_t *pids;		/* NULL, or the Unix pid of each rank: a stranger's pid is refused */
+	const char *refuse;		/* NULL, or why this process cannot take part: all fail with that */
 };
 
 /* How the memory of a peer that is not in its window is reached. */

@@ -136,26 +136,43 @@ static int job_locals(struct p3_rt_job *j)
 	return 0;
 }
 
-static void boot_id(char *s, size_t len)
+/*
+ * Where there is none (no /proc), the name of the machine: the same for all its ranks. So no rank may take that for a
+ * failure of its own; it would wait for the others under another name.
+ */
+static int boot_id(char *s, size_t len)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, s, len - 1);
+	ssize_t n = 0;
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		do
+			n = read(fd, s, len - 1);
+		while (n < 0 && errno == EINTR);
 		close(fd);
-	s[n > 0 ? n : 0] = 0;
+	}
+	if (fd < 0 && errno != ENOENT && errno != EACCES && errno != EPERM)
+		n = -1;
+	if (n < 0) {
+		snprintf(the_err, sizeof(the_err), "the boot id of this machine cannot be read: %s", strerror(errno));
+		return -1;
+	}
+	s[n] = 0;
 	s[strcspn(s, "\n")] = 0;
 	if (!s[0])
 		gethostname(s, len);
 	s[len - 1] = 0;
+	return 0;
 }
 
 /* Unique among the jobs of this machine and boot: kind, user, hash of what identifies the job, node, boot. */
-static void job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
+static int job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
 {
-	boot_id(j->boot, sizeof(j->boot));
+	if (boot_id(j->boot, sizeof(j->boot)))
+		return -1;
 	snprintf(j->name, sizeof(j->name), "p3-%s-%u-%016llx-n%u-%s", kind, j->uid, (unsigned long long)hash, j->node,
 		 j->boot);
+	return 0;
 }
 
 static uint32_t jid_of(uint64_t hash)
@@ -193,9 +210,8 @@ static int build_single(struct p3_rt_job *j)
 	memcpy(id, j->key, sizeof(id));		/* a job of one: nobody else must be able to name it, or needs to */
 	id[0] = p3_map_hash(P3_MAP_HASH0, id, sizeof(id)) + (uint64_t)getpid();
 	j->jid = jid_of(id[0]);
-	job_name(j, "one", id[0]);
 	node_cores = p3_rt_cores();
-	return 0;
+	return job_name(j, "one", id[0]);
 }
 
 /*
@@ -239,7 +255,8 @@ static int build_env(struct p3_rt_job *j, struct p3_env_job *e)
 	h = p3_map_hash(P3_MAP_HASH0, j->nid, 2 * sizeof(*j->nid) * j->size);	/* nid and pid lie together */
 	j->jid = e->jid ? e->jid : jid_of(h);
 	h = p3_map_hash(p3_map_hash(h, &j->uid, sizeof(j->uid)), &j->jid, sizeof(j->jid));
-	job_name(j, "env", h);
+	if (job_name(j, "env", h))
+		return -1;
 	k[0] = p3_map_hash(h, j->boot, strlen(j->boot));	/* the same on each virtual node */
 	k[1] = p3_map_hash(k[0], j->boot, strlen(j->boot));
 	memcpy(j->key, k, sizeof(k));
@@ -531,9 +548,8 @@ static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 	j->jid = jid_of(h);
 	if (p3_env_jid(&j->jid, the_err, sizeof(the_err)) < 0)
 		goto out;
-	job_name(j, "pmi", h);
+	rc = job_name(j, "pmi", h);
 	count_cores(j);
-	rc = 0;
 out:
 	free(node);
 	return rc;
@@ -752,6 +768,7 @@ static void log_map(const struct p3_rt_job *j)
 const struct p3_rt_job *p3_rt_get(const char **err)
 {
 	struct p3_rt_job j;
+	char unused[200];
 
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != RT_OK) {	/* pairs with the release below */
 		pthread_mutex_lock(&lock);
@@ -763,7 +780,9 @@ const struct p3_rt_job *p3_rt_get(const char **err)
 				log_map(&j);
 			if (bad || check_shape(&j)) {
 				job_free(&j);
-				__atomic_store_n(&state, RT_BAD, __ATOMIC_RELEASE);
+				/* by hand, it was for us alone, and may be mended (memory, variables) */
+				if (p3_pmi_present(unused, sizeof(unused)))
+					__atomic_store_n(&state, RT_BAD, __ATOMIC_RELEASE);
 			} else {
 				the_job = j;
 				p3_log_identify(j.rank, j.node, j.size);
