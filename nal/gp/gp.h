@@ -27,7 +27,8 @@ struct gp_cards {
 	int fd;				/* listening; or -1 */
 	pthread_t thread;
 	bool running;
-	char line[512];
+	char line[512], no[32];
+	const char *say;		/* one of them */
 	uint32_t uid;
 	uint32_t served;		/* how many have our line */
 };
@@ -55,11 +56,16 @@ struct gp {
 	struct fr_engine *e;
 };
 
-/* Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. */
+/*
+ * Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. 1: a
+ * sentence, too, but the others can hear that we have failed: get theirs, then gp_cards_given().
+ */
 int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *line, char *why, size_t len);
 int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank, char *line, size_t len, int timeout_s,
 		 char *why, size_t whylen);
 void gp_cards_close(struct gp_cards *c);
+/* Who has not asked yet hears that we cannot start. Not where the launcher keeps our line. */
+void gp_cards_no(struct gp_cards *c, int code);
 /* Wait until @n others have our line, before it goes; not where the launcher keeps it. */
 void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s);
 

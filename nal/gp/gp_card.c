@@ -101,39 +101,82 @@ static bool same_user(int fd, uint32_t uid)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) && u.uid == uid;
 }
 
+static void give(struct gp_cards *c, int fd)
+{
+	const char *say = __atomic_load_n(&c->say, __ATOMIC_ACQUIRE);
+	ssize_t n;
+
+	if (same_user(fd, c->uid)) {
+		do
+			n = send(fd, say, strlen(say), MSG_NOSIGNAL);	/* shorter than its buffer */
+		while (n < 0 && errno == EINTR);
+		if (n > 0)
+			p3_add(&c->served, 1);
+	}
+	close(fd);
+}
+
+/* There is no thread for it: whoever asks within @ms. */
+static void give_some(struct gp_cards *c, int ms)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	int fd = poll(&p, 1, ms) > 0 ? accept4(c->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		give(c, fd);
+}
+
 static void *serve(void *arg)
 {
 	struct gp_cards *c = arg;
 	int fd;
 
-	/* until gp_cards_close() shuts the socket down */
-	while ((fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0 || errno == EINTR || errno == ECONNABORTED) {
-		if (fd < 0)
-			continue;
-		if (same_user(fd, c->uid))
-			if (send(fd, c->line, strlen(c->line), MSG_NOSIGNAL) > 0)	/* shorter than its buffer */
-				p3_add(&c->served, 1);
-		close(fd);
+	/* until gp_cards_close() shuts the socket down (EINVAL), or for good, where it cannot be done at all */
+	for (unsigned bad = 0; bad < 1000;) {
+		fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0 && (errno == EINVAL || errno == EBADF))
+			break;
+		if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {	/* EMFILE, perhaps not for long */
+			nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+			bad++;
+		}
+		if (fd >= 0)
+			give(c, fd);
 	}
 	return NULL;
+}
+
+void gp_cards_no(struct gp_cards *c, int code)
+{
+	snprintf(c->no, sizeof(c->no), "v1/fail/%d", code);
+	__atomic_store_n(&c->say, c->no, __ATOMIC_RELEASE);
 }
 
 static int open_socket(struct gp_cards *c, const struct p3_rt_job *job, char *why, size_t len)
 {
 	struct sockaddr_un sa;
 	socklen_t n = socket_name(c, job->rank, &sa);
-	int rc;
+	int rc, err;
 
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 || bind(c->fd, (struct sockaddr *)&sa, n) || listen(c->fd, 512)) {
+	for (int tries = 0; c->fd < 0 && tries < 3; tries++) {
+		c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (c->fd < 0 || (!bind(c->fd, (struct sockaddr *)&sa, n) && !listen(c->fd, 512)))
+			continue;
+		err = errno;
+		close(c->fd);
+		c->fd = -1;
+		errno = err;
+	}
+	if (c->fd < 0) {
 		snprintf(why, len, "no socket for this rank: %s%s", strerror(errno),
 			 errno == EADDRINUSE ? " (another job has the same maps and PTL_MY_JID)" : "");
 		return -1;
 	}
 	rc = pthread_create(&c->thread, NULL, serve, c);
-	if (rc) {
+	if (rc) {		/* the socket is there: we can still say that we cannot start */
 		snprintf(why, len, "no thread: %s", strerror(rc));
-		return -1;
+		gp_cards_no(c, PTL_FAIL);
+		return 1;
 	}
 	c->running = true;
 	return 0;
@@ -147,36 +190,45 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The line of @rank, which may not have come so far. */
+/* The line of @rank, which may not have come so far. 0, -1 not in time, or errno. */
 static int get_by_socket(struct gp_cards *c, uint32_t rank, char *line, size_t len, int timeout_s)
 {
 	int64_t end = now_ms() + (int64_t)timeout_s * 1000;
 	struct sockaddr_un sa;
 	socklen_t n = socket_name(c, rank, &sa);
 	struct timespec nap = { 0, 2000000 };
+	int bad = 0;
 
 	do {
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		size_t have = 0;
 
-		if (fd < 0)
-			return -1;
-		if (!connect(fd, (struct sockaddr *)&sa, n) && same_user(fd, c->uid)) {
+		if (fd < 0 && ++bad == 3)
+			return errno;
+		if (fd >= 0 && !connect(fd, (struct sockaddr *)&sa, n) && same_user(fd, c->uid)) {
 			struct pollfd p = { .fd = fd, .events = POLLIN };
 
-			while (have < len - 1 && poll(&p, 1, 5000) > 0) {
+			while (have < len - 1 && (poll(&p, 1, 5000) > 0 || errno == EINTR)) {
 				ssize_t k = recv(fd, line + have, len - 1 - have, 0);
 
+				if (k < 0 && errno == EINTR)
+					continue;
+				if (k < 0)
+					have = 0;
 				if (k <= 0)
 					break;
 				have += (size_t)k;
 			}
 		}
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		line[have] = 0;
 		if (have)
 			return 0;
-		nanosleep(&nap, NULL);
+		if (c->running)
+			nanosleep(&nap, NULL);
+		else
+			give_some(c, (int)(nap.tv_nsec / 1000000));
 		if (nap.tv_nsec < 50000000)
 			nap.tv_nsec *= 2;
 	} while (now_ms() < end);
@@ -201,6 +253,7 @@ int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *l
 	c->key[0] ^= (uint8_t)generation;		/* the socket of an interface before may still be closing */
 	c->key[1] ^= (uint8_t)(generation >> 8);
 	snprintf(c->line, sizeof(c->line), "%s", line);
+	c->say = c->line;
 	if (job->source != P3_RT_PMI1)
 		return open_socket(c, job, why, len);
 	key_of(key, sizeof(key), job->rank);
@@ -220,7 +273,10 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 
 	key_of(key, sizeof(key), rank);
 	rc = job->source == P3_RT_PMI1 ? p3_rt_get_value(key, line, len) : get_by_socket(c, rank, line, len, timeout_s);
-	if (rc)
+	if (rc > 0)
+		snprintf(why, whylen, "asking rank %u of node %u where it listens: %s", rank, job->node_of[rank],
+			 strerror(rc));
+	else if (rc)
 		snprintf(why, whylen, "rank %u of node %u has not said where it listens%s", rank, job->node_of[rank],
 			 job->source == P3_RT_PMI1 ? "" : " (has every rank called PtlNIInit?)");
 	return rc ? -1 : 0;
@@ -228,11 +284,15 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 
 void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s)
 {
-	int64_t end = now_ms() + (int64_t)timeout_s * 1000;
+	int64_t end = now_ms() + (int64_t)timeout_s * 1000, left;
 	struct timespec nap = { 0, 1000000 };
 
-	while (c->running && p3_load(&c->served) < n && now_ms() < end)
-		nanosleep(&nap, NULL);
+	while (c->fd >= 0 && p3_load(&c->served) < n && (left = end - now_ms()) > 0) {
+		if (c->running)
+			nanosleep(&nap, NULL);
+		else
+			give_some(c, left < 20 ? (int)left : 20);
+	}
 }
 
 void gp_cards_close(struct gp_cards *c)

@@ -328,7 +328,6 @@ static void gp_free(struct gp *gp)
 	pthread_cond_destroy(&gp->room);
 	if (the_gp == gp)
 		the_gp = NULL;
-	free(gp);
 }
 
 static bool tables(struct gp *gp)
@@ -336,15 +335,15 @@ static bool tables(struct gp *gp)
 	const struct p3_rt_job *job = gp->job;
 	uint32_t slots = 16;
 
-	gp->n_far = job->size - job->local_size;
 	while (slots < 4 * gp->n_far)
 		slots *= 2;
 	gp->hash_mask = slots - 1;
 	gp->far = calloc(gp->n_far + 1, sizeof(*gp->far));
 	gp->far_of = calloc(job->size, sizeof(*gp->far_of));
-	gp->hash = calloc(slots, sizeof(*gp->hash));
 	gp->e = calloc(1, sizeof(*gp->e));
-	return gp->far && gp->far_of && gp->hash && gp->e;
+	if (gp->far && gp->far_of && gp->e)		/* all or none: meet() looks at this one */
+		gp->hash = calloc(slots, sizeof(*gp->hash));
+	return gp->hash;
 }
 
 /* Read the others' cards: PTL_OK; -1 and @why; or the code of a node that cannot start, so that none does. */
@@ -357,7 +356,7 @@ static int meet(struct gp *gp, const char *boot, char *why, size_t len)
 	char line[512];
 
 	for (uint32_t r = 0; r < job->size; r++) {
-		struct gp_far *f = &gp->far[i];
+		struct gp_far unused = { 0 }, *f = gp->hash ? &gp->far[i] : &unused;
 
 		if (job->node_of[r] == job->node)
 			continue;
@@ -377,6 +376,8 @@ static int meet(struct gp *gp, const char *boot, char *why, size_t len)
 			rc = code;
 			continue;
 		}
+		if (f == &unused)
+			continue;
 		gp->far_of[r] = ++i;
 		if (f->id.pid != PTL_PID_ANY)
 			far_enter(gp, i - 1);
@@ -384,73 +385,47 @@ static int meet(struct gp *gp, const char *boot, char *why, size_t len)
 	return rc;
 }
 
-/*
- * The network part of the start; collective over the job. @node: what the start on our node came to. With
- * PTL_PID_INVALID the others learn that we have no interface, with any other failure that there will be none
- * anywhere.
- */
-static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
+/* All that needs none of the others: PTL_OK, and our card in @line; or a code, and @why. */
+static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *why, size_t len)
 {
-	const struct p3_knobs *k = p3_knobs_get(NULL);
-	static bool handler;
+	struct nal_ni *ni = gp->ni;
 	struct tcp_place place;
 	struct in_addr bind_to;
-	char why[300] = "no memory", line[512] = "";
-	struct gp *gp = calloc(1, sizeof(*gp));
-	int rc = -1;
+	int rc;
 
-	if (!gp)
-		goto fail;
-	gp->ni = ni;
-	gp->job = p3_rt_get(NULL);
-	gp->cards.fd = -1;
-	pthread_mutex_init(&gp->lock, NULL);
-	pthread_cond_init(&gp->room, NULL);
-	gp->self_copy = probe_self_copy();
-	if (!tables(gp))
-		goto fail;
+	if (!tables(gp)) {
+		snprintf(why, len, "no memory");
+		return PTL_NO_SPACE;
+	}
 	gp->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
 	if (!gp->loop)
 		gp->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_NOSIGMASK);
 	if (!gp->loop) {
-		snprintf(why, sizeof(why), "no event loop: %s", strerror(errno));
-		goto fail;
+		snprintf(why, len, "no event loop: %s", strerror(errno));
+		return PTL_FAIL;
 	}
 	ev_set_userdata(gp->loop, gp);
 	gp->tcp.loop = gp->loop;
-	gp->tcp.user = &user;
-	gp->tcp.ctx = gp;
-	memcpy(gp->tcp.key, gp->job->key, sizeof(gp->tcp.key));
-	gp->tcp.rank = gp->job->rank;
-	gp->tcp.size = gp->job->size;
-	gp->tcp.patience = (double)k->init_timeout_s;
-	if (node == PTL_OK || node == PTL_PID_INVALID) {
-		rc = -1;
-		if (places(gp->job, &place, &bind_to, why, sizeof(why)))
-			goto fail;
-		rc = tcp_start(&gp->tcp, bind_to, &place.port);
-		if (rc) {
-			snprintf(why, sizeof(why), "no port to listen at: %s", strerror(-rc));
-			goto fail;
-		}
-		rc = gp_card_print(line, sizeof(line), gp->job->boot, node == PTL_OK ? pid : PTL_PID_ANY, ni->uid,
-			ni->jid,
-				   &place);
-	} else {
-		rc = snprintf(line, sizeof(line), "v1/fail/%d", node) < 0;
+	if (places(gp->job, &place, &bind_to, why, len))
+		return PTL_FAIL;
+	rc = tcp_start(&gp->tcp, bind_to, &place.port);
+	if (rc) {
+		snprintf(why, len, "no port to listen at: %s", strerror(-rc));
+		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
-	if (!rc)
-		rc = gp_cards_open(&gp->cards, gp->job, line, why, sizeof(why));
-	if (!rc)
-		rc = meet(gp, gp->job->boot, why, sizeof(why));
-	if (rc < 0)
-		goto fail;
-	if (rc != PTL_OK || node != PTL_OK) {	/* the others know; there is nobody here whom they could reach */
-		gp_cards_given(&gp->cards, gp->n_far, (int)k->init_timeout_s);
-		gp_free(gp);
-		return node != PTL_OK ? node : rc;
+	if (gp_card_print(line, size, gp->job->boot, pid, ni->uid, ni->jid, &place)) {
+		snprintf(why, len, "too many addresses");
+		return PTL_FAIL;
 	}
-	fr_init(gp->e, ni->l, &ni->env, &tcp_link, gp, RTO_NS, DELAY_NS);
+	return PTL_OK;
+}
+
+static int run(struct gp *gp)
+{
+	static bool handler;
+	int rc;
+
+	fr_init(gp->e, gp->ni->l, &gp->ni->env, &tcp_link, gp, RTO_NS, DELAY_NS);
 	gp->e->env.single = false;
 	gp->e->copy = copy;
 	gp->e->wake = wake;
@@ -465,17 +440,66 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 	if (!handler && !pthread_atfork(NULL, NULL, in_child))
 		handler = true;
 	rc = start_thread(&gp->thread, interrupt_thread, gp);
-	if (rc) {
-		snprintf(why, sizeof(why), "no interrupt thread: %s", strerror(rc));
-		goto fail;
+	gp->running = !rc;
+	return rc;
+}
+
+/*
+ * The network part of the start; collective over the job. @node: what the start on our node came to. With
+ * PTL_PID_INVALID the others learn that we have no interface, with any other failure that there will be none
+ * anywhere.
+ */
+static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	static struct gp the_one;	/* as there is one interface: it needs no memory to say that there is none */
+	struct gp *gp = &the_one;
+	char why[300] = "", unused[300], line[512] = "";
+	int rc = node, opened;
+
+	memset(gp, 0, sizeof(*gp));
+	gp->ni = ni;
+	gp->job = p3_rt_get(NULL);
+	gp->n_far = gp->job->size - gp->job->local_size;
+	gp->cards.fd = -1;
+	pthread_mutex_init(&gp->lock, NULL);
+	pthread_cond_init(&gp->room, NULL);
+	gp->self_copy = probe_self_copy();
+	gp->tcp.user = &user;
+	gp->tcp.ctx = gp;
+	memcpy(gp->tcp.key, gp->job->key, sizeof(gp->tcp.key));
+	gp->tcp.rank = gp->job->rank;
+	gp->tcp.size = gp->job->size;
+	gp->tcp.patience = (double)k->init_timeout_s;
+	if (node == PTL_OK || node == PTL_PID_INVALID)
+		rc = prepare(gp, node == PTL_OK ? pid : PTL_PID_ANY, line, sizeof(line), why, sizeof(why));
+	if (rc != PTL_OK)
+		snprintf(line, sizeof(line), "v1/fail/%d", rc);
+	opened = gp_cards_open(&gp->cards, gp->job, line, why, sizeof(why));
+	if (opened && rc == PTL_OK)
+		rc = PTL_FAIL;
+	if (opened >= 0) {
+		int met = meet(gp, gp->job->boot, opened || rc != PTL_OK ? unused : why, sizeof(why));
+
+		if (met != PTL_OK && rc == PTL_OK)
+			rc = met < 0 ? PTL_FAIL : met;
+		if (rc == PTL_OK && node == PTL_OK) {
+			rc = run(gp);
+			if (!rc)
+				return PTL_OK;
+			snprintf(why, sizeof(why), "no interrupt thread: %s", strerror(rc));
+			rc = PTL_FAIL;
+		} else if (rc == PTL_OK) {
+			rc = node;
+		}
 	}
-	gp->running = true;
-	return PTL_OK;
-fail:
-	p3_error("reaching the other nodes: %s", why);
-	if (gp)
-		gp_free(gp);
-	return PTL_FAIL;
+	if (rc != PTL_PID_INVALID)	/* for those who have not asked yet; the others will find nobody */
+		gp_cards_no(&gp->cards, rc);
+	if (why[0])
+		p3_error("reaching the other nodes: %s", why);
+	gp_cards_given(&gp->cards, gp->n_far, (int)k->init_timeout_s);
+	gp_free(gp);
+	return rc;
 }
 
 /* nal_smartmap's, then the network. A rank whose pid was refused meets the others all the same. */
@@ -492,6 +516,11 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 	joined = ni->nal_priv != NULL;
 	node = rc;
 	rc = gp_open(ni, s->pid, node);
+	if (joined) {		/* the others of our node hear of nothing but this */
+		rc = nal_smartmap.agree(ni, rc);
+		if (rc != PTL_OK && rc != PTL_PID_INVALID && gp_of(ni))
+			gp_free(gp_of(ni));
+	}
 	if (joined && rc != PTL_OK && rc != PTL_PID_INVALID)
 		nal_smartmap.stop(ni);
 	return rc;

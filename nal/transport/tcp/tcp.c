@@ -37,6 +37,8 @@
 #define STRANGERS	64
 #define HANDSHAKE_S	5.0
 #define GRACE_S		2.0
+#define AGAIN		5		/* handshakes more than one, */
+#define AGAIN_S		0.01		/* the first after so long, then twice as long each time */
 #define FRAME_MAX_	(WIRE_HDR + WIRE_PAYLOAD)
 #define IN_BUF		(2 * FRAME_MAX_)
 
@@ -84,6 +86,12 @@ static int random16(uint8_t *b)
 	return getrandom(b, 16, GRND_NONBLOCK) == 16 ? 0 : -1;
 }
 
+/* Nothing was lost, and the next try may find memory. */
+static bool try_again(int err)
+{
+	return err == EAGAIN || err == EINTR || err == ENOMEM || err == ENOBUFS;
+}
+
 static void tune(int fd)
 {
 	int one = 1, ms = 30000;
@@ -119,9 +127,16 @@ static void lost(struct tcp_out *o)
 	o->t->user->gone(o->t->ctx, o->rank);
 }
 
+static void out_connect(struct tcp_out *o);
+
 static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
 {
-	lost(w->data);
+	struct tcp_out *o = w->data;
+
+	if (o->state == TCP_AGAIN)
+		out_connect(o);
+	else
+		lost(o);
 }
 
 /* We cannot send to it any more. What it has sent is read first. */
@@ -135,6 +150,22 @@ static void out_broken(struct tcp_out *o)
 	}
 	out_close(o, TCP_BROKEN);
 	ev_timer_set(&o->timer, GRACE_S, 0);
+	ev_timer_start(o->t->loop, &o->timer);
+}
+
+/*
+ * The handshake has not succeeded, for want of something here or there, or because we are not wanted. Nothing has been
+ * sent so far, so it may be tried again, some times.
+ */
+static void not_yet(struct tcp_out *o)
+{
+	if (o->state == TCP_READY || o->state == TCP_GONE || o->again == AGAIN) {
+		out_broken(o);
+		return;
+	}
+	out_close(o, TCP_AGAIN);
+	o->tried = 0;
+	ev_timer_set(&o->timer, AGAIN_S * (1 << o->again++), 0);
 	ev_timer_start(o->t->loop, &o->timer);
 }
 
@@ -224,7 +255,7 @@ static void in_event(struct ev_loop *loop, ev_io *w, int events)
 		n = recv(c->fd, c->buf + c->have, IN_BUF - c->have, 0);
 	else
 		n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0) {
 		in_close(c);
@@ -311,14 +342,17 @@ static void watch(struct tcp_out *o, int events)
 static void out_connect(struct tcp_out *o)
 {
 	const struct tcp_place *p = o->t->user->place(o->t->ctx, o->rank);
+	int bad;
 
 	while (p && o->tried < p->n) {
 		struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(p->port),
 			.sin_addr = p->addr[o->tried++] };
 
 		o->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		if (o->fd < 0)
-			break;
+		if (o->fd < 0) {
+			not_yet(o);
+			return;
+		}
 		tune(o->fd);
 		if (!connect(o->fd, (struct sockaddr *)&sa, sizeof(sa)) || errno == EINPROGRESS) {
 			o->state = TCP_CONNECTING;
@@ -331,8 +365,13 @@ static void out_connect(struct tcp_out *o)
 			ev_timer_start(o->t->loop, &o->timer);
 			return;
 		}
+		bad = errno;
 		close(o->fd);
 		o->fd = -1;
+		if (try_again(bad)) {
+			not_yet(o);
+			return;
+		}
 	}
 	/* not from here: the caller may be in the middle of a call */
 	o->state = TCP_BROKEN;
@@ -355,7 +394,7 @@ static bool flush_rest(struct tcp_out *o)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno == EAGAIN;
+			return try_again(errno);
 		o->rest_at += (uint32_t)n;
 	}
 	o->rest_at = o->rest_len = 0;
@@ -372,13 +411,15 @@ static void say_hello(struct tcp_out *o)
 	put32(h + 4, HANDSHAKE);
 	put32(h + 8, t->rank);
 	put32(h + 12, o->rank);
-	if (random16(h + 16)) {
-		out_broken(o);
+	/* with the welcome the other side takes us for connected: then nothing may fail any more */
+	o->rest = malloc(FRAME_MAX_);
+	if (!o->rest || random16(h + 16)) {
+		not_yet(o);
 		return;
 	}
 	mac_of(t, 1, t->rank, o->rank, o->nonce, h + 16, h + 32);
 	if (send(o->fd, h, HELLO, MSG_NOSIGNAL) != HELLO) {
-		out_broken(o);
+		not_yet(o);
 		return;
 	}
 	o->state = TCP_WELCOME;
@@ -393,10 +434,10 @@ static void out_read(struct tcp_out *o)
 	ssize_t n = recv(o->fd, o->state == TCP_READY ? mac : to + o->got,
 		o->state == TCP_READY ? 1 : want - o->got, 0);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0 || o->state == TCP_READY) {
-		out_broken(o);
+		not_yet(o);
 		return;
 	}
 	o->got += (uint32_t)n;
@@ -414,11 +455,6 @@ static void out_read(struct tcp_out *o)
 		out_broken(o);
 		return;
 	}
-	o->rest = malloc(FRAME_MAX_);
-	if (!o->rest) {
-		out_broken(o);
-		return;
-	}
 	o->state = TCP_READY;
 	ev_timer_stop(o->t->loop, &o->timer);
 	o->t->user->writable(o->t->ctx, o->rank);
@@ -432,7 +468,11 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 		int err = 0;
 		socklen_t len = sizeof(err);
 
-		if (getsockopt(o->fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
+		if (getsockopt(o->fd, SOL_SOCKET, SO_ERROR, &err, &len)) {
+			not_yet(o);
+			return;
+		}
+		if (err) {
 			next_address(o);
 			return;
 		}
@@ -482,7 +522,7 @@ int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, co
 	do
 		n = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno != EAGAIN)
+	if (n < 0 && !try_again(errno))
 		return 1;		/* the loop sees it, too, and ends the connection */
 	went = n < 0 ? 0 : (uint32_t)n;
 	if (went == hdr_len + len)

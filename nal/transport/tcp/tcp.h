@@ -45,6 +45,7 @@ struct tcp_out {
 	int fd;
 	uint8_t state;			/* enum tcp_state */
 	uint8_t tried;			/* addresses */
+	uint8_t again;			/* handshakes that have failed */
 	bool watched;
 	ev_io io;
 	ev_timer timer;			/* until the other side has answered; until what it sent has been read */
@@ -54,7 +55,7 @@ struct tcp_out {
 	uint32_t rest_len, rest_at;
 	struct tcp_in *in;		/* its connection to us, if it has one */
 };
-enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_BROKEN, TCP_GONE };
+enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
 
 struct tcp {
 	struct ev_loop *loop;
