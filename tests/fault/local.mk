@@ -17,3 +17,13 @@ P3_TESTS += fault/corrupt-inbox:tests/fault/t_corrupt:ranks=2,killed=1,args=inbo
 	fault/corrupt-hands:tests/fault/t_corrupt:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no,args=hands,warns \
 	fault/corrupt-sizes:tests/fault/t_corrupt:ranks=3,killed=1,args=sizes,warns \
 	fault/corrupt-queues:tests/fault/t_corrupt:ranks=2,killed=1,args=queues,warns
+
+# calls that the system refuses, one at a time
+check_PROGRAMS += tests/fault/t_nth
+tests_fault_t_nth_SOURCES = tests/fault/t_nth.c
+tests_fault_t_nth_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_nth_LDADD = $(T_LIBS)
+P3_TESTS += fault/nth-node:tests/fault/t_nth:limit=120,args=node,warns \
+	fault/nth-far:tests/fault/t_nth:limit=120,args=far,warns \
+	fault/nth-nodes:tests/fault/t_nth:limit=120,args=nodes,warns,pernode=1 \
+	fault/nth-loop:tests/fault/t_nth:limit=60,args=loop,warns
