@@ -36,6 +36,7 @@ struct nal_peer {
 	bool polled;			/* we have put to a polled entry; the last such message ends at line: */
 	uint32_t polled_end;
 	uint8_t pauses, in_time;	/* when to look whether it has taken a message: first_look() */
+	uint32_t last_put;		/* an ordinary one: calls of progress before it */
 	uint32_t lock;			/* threads of ours that send to it */
 };
 
@@ -48,6 +49,8 @@ struct nal_eq {
 	uint32_t gen;			/* as in its handle, or NAL_EQ_GONE, which is in none */
 	uint32_t packed;		/* as MDs name it */
 	uint32_t straight;		/* events that came without a ticket */
+	uint32_t run;			/* events read since we have sent something: */
+	uint64_t sent;
 	ptl_eq_handler_t handler;
 	struct p3l_known known;		/* what took the last of those */
 	ptl_event_t like;		/* an event of it, whole */
@@ -57,6 +60,7 @@ struct nal_ni {
 	struct p3l_ni *l;		/* own region */
 	struct p3l_env env;
 	const struct nal_ops *nal;
+	const uint64_t *sent;		/* our counter of sends */
 	uint32_t index;			/* in the table */
 	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
 	unsigned refs;			/* PtlNIInit calls without PtlNIFini */

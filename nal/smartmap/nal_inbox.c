@@ -315,6 +315,7 @@ void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	struct priv *pv = priv_of(ni);
 
 	(void)eq;
+	pv->calls++;
 	/*
 	 * What has come, or comes just now, needs no mark; one made now would take the line from an initiator who is
 	 * about to write it.

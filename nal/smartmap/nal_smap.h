@@ -40,6 +40,7 @@ struct priv {
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending, sleepers;	/* threads */
 	uint32_t looks;			/* for the next look at who has died */
+	uint32_t calls;			/* of nal_progress(): what was put since the last one is a stream */
 	uint32_t hot_lock;		/* threads */
 	uint32_t n_hot;
 	struct { struct p3l_lane_hdr *lane; uint32_t slot, idle; } hot[HOT_MAX];

@@ -5,7 +5,8 @@
  * Ways of a put, by preference:
  *   inbox    the target polls (or its entry is polled by promise): one burst of lines into our lane in its region, and
  *            the target matches with warm caches
- *   direct   otherwise: match in the target's lists, copy straight into its buffer, log its event; it does nothing
+ *   direct   otherwise, and for all but the first of a stream: match in the target's lists, copy straight into its
+ *            buffer, log its event; it does nothing
  *   handed   its buffer is neither in its window nor reachable by CMA: we match, put the bytes where it sees them, and
  *            the owner copies when it next makes progress
  * A get is direct, or handed.
@@ -262,6 +263,14 @@ static __attribute__((noinline)) bool put_polled_late(struct nal_ni *ni, uint32_
 	return true;
 }
 
+/* A short one, both sides plain: no need of nal_move(). The peer's bytes as seen from here; NULL: not for this. */
+static inline uint8_t *short_of(uint32_t slot, const struct p3l_op *op, uint64_t n, uint64_t own_iov)
+{
+	if (n > P3L_SHORT || !(op->mdflags & P3L_MD_DIRECT) || op->iov || own_iov)
+		return NULL;
+	return smartmap_remote((int)slot, (void *)(uintptr_t)(op->start + op->moff));	/* ours: as it is */
+}
+
 static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct p3l_ni *l = p->l;
@@ -269,6 +278,7 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 	uint64_t mlength = 0, off = 0;
 	enum p3l_verdict v;
 	bool ack = false;
+	uint8_t *far;
 	int rc = 0;
 
 	if (p3_unlikely(!flush_lane(ni, slot, p)))
@@ -284,12 +294,18 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 	h->rlength = s->len;
 	v = p3l_target_begin(&ni->env, l, h, op, false);
 	if (p3_likely(v == P3L_MATCHED)) {
-		struct region t = { op->start, op->iov, op->iov_n, op->moff };
 		struct region o = { s->start, s->iov, s->iov_n, s->loff };
 
 		mlength = op->mlength;
 		off = op->moff;
-		rc = nal_move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+		far = short_of(slot, op, mlength, s->iov);
+		if (p3_likely(far != NULL)) {
+			p3l_copy_short(far, (const uint8_t *)(uintptr_t)(s->start + s->loff), (uint32_t)mlength);
+		} else {
+			struct region t = { op->start, op->iov, op->iov_n, op->moff };
+
+			rc = nal_move(ni, slot, l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+		}
 		if (p3_unlikely(rc == -EAGAIN) && nal_hand_over(ni, slot, l, op, &o, NULL))
 			rc = 0;
 		else
@@ -328,6 +344,19 @@ static inline void look_at_owner(struct nal_ni *ni, struct nal_peer *p)
 		p3_fetch_or(&p->l->knock[me >> 6], (uint64_t)1 << (me & 63));
 }
 
+/*
+ * We have put to it and not looked at anything since: a stream. Its messages are made directly. In the inbox each would
+ * wait for the owner to come back and mark the next line; directly he reads them off his queue, as many as there are.
+ */
+static inline bool streams(struct nal_ni *ni, struct nal_peer *p)
+{
+	uint32_t calls = priv_of(ni)->calls;
+	bool same = p->last_put == calls;
+
+	p->last_put = calls;
+	return same;
+}
+
 /* Has the owner taken our last message to a polled entry? */
 static bool polled_gone(struct nal_ni *ni, const struct nal_peer *p)
 {
@@ -337,7 +366,7 @@ static bool polled_gone(struct nal_ni *ni, const struct nal_peer *p)
 static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct nal_peer *p = peer_of(ni, slot);
-	bool polled;
+	bool polled, stream = false;
 	int rc;
 
 	if (p3_unlikely(!p || !p3_load(&p->l->up)))
@@ -345,7 +374,9 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	lock_word(ni, &p->lock);
 	polled = h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt);
 	/* an ordinary put never goes behind a polled one: it would wait with it, and a later direct put overtake it */
-	if (polled || (p->polls && (!p->polled || polled_gone(ni, p)))) {
+	if (!polled)
+		stream = streams(ni, p);
+	if (polled || (p->polls && !stream && (!p->polled || polled_gone(ni, p)))) {
 		uint64_t len = length_of(ni, s);
 		bool fits = len <= (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) && h->pt < 256 &&
 			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
@@ -365,7 +396,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		}
 	}
 	rc = put_direct(ni, slot, p, h, s);
-	if (slot != ni->l->slot)
+	if (slot != ni->l->slot && !stream)
 		look_at_owner(ni, p);
 out:
 	unlock_word(ni, &p->lock);
@@ -394,7 +425,7 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	if (p3_unlikely(!l))
 		return false;
 	polled = p3l_pt_polled(l, pt);
-	if (!polled && (!p->polls || (p->polled && !polled_gone(ni, p))))
+	if (!polled && (!p->polls || p->last_put == priv_of(ni)->calls || (p->polled && !polled_gone(ni, p))))
 		return false;
 	md = p3l_md(ni->l, ref.idx);
 	if (p3_unlikely(!ni->env.single || slot == self || ref.idx >= P3L_MAX_MD || !p3_load(&l->up) ||
@@ -411,8 +442,10 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	if (polled) {
 		p->polled = true;
 		p->polled_end = p->tx.tail;
-	} else if (was != P3L_W_POLL) {
-		not_polling(ni, slot, p, was);
+	} else {
+		p->last_put = priv_of(ni)->calls;
+		if (was != P3L_W_POLL)
+			not_polling(ni, slot, p, was);
 	}
 	stats = &p3l_row(ni->l, self)->stats;
 	stats->send_count++;
@@ -464,14 +497,19 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		bool direct = op->mdflags & P3L_MD_DIRECT;
 
 		r->mlength = op->mlength;
-		if (p3_unlikely(slot != ni->l->slot && !direct && !priv_of(ni)->cma && op->mlength &&
-				!smartmap_reachable((int)slot, (void *)(uintptr_t)(t.start + t.off), op->mlength)) &&
+		if (p3_unlikely(slot != ni->l->slot && !direct && !priv_of(ni)->cma && op->mlength) &&
+		    (t.iov || !smartmap_reachable((int)slot, (void *)(uintptr_t)(t.start + t.off), op->mlength)) &&
 		    nal_hand_over(ni, slot, l, op, NULL, r))
 			goto out;
 		if (p3l_reply_begin(&ni->env, ni->l, r)) {
 			struct region o = { r->start, r->iov, r->iov_n, r->off };
-			uint32_t fail = fail_of(nal_move(ni, slot, l, false, &t, &o, r->mlength, direct));
+			uint8_t *far = short_of(slot, op, r->mlength, r->iov);
+			uint32_t fail = PTL_NI_OK;
 
+			if (p3_likely(far != NULL))
+				p3l_copy_line((uint8_t *)(uintptr_t)(r->start + r->off), far, (uint32_t)r->mlength);
+			else
+				fail = fail_of(nal_move(ni, slot, l, false, &t, &o, r->mlength, direct));
 			p3l_target_end(&ni->env, l, op, fail);
 			p3l_reply_end(&ni->env, ni->l, r, fail);
 		} else {

@@ -150,8 +150,10 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
 	*rc = ni->nal->start(ni, &s);	/* without ni->eq too: the others must hear of it */
 	refused = *rc != PTL_OK && ni->nal_priv ? ni : NULL;
-	if (*rc == PTL_OK)
+	if (*rc == PTL_OK) {
+		ni->sent = &p3l_row(ni->l, ni->l->slot)->stats.send_count;
 		return ni;
+	}
 	free(ni->eq);
 	ni->eq = NULL;
 	return NULL;

@@ -2,13 +2,14 @@
 /*
  * eq.c - event queues: many writers in several processes, one reading process
  *
- * A writer reserves a ticket (one atomic add) and later posts the event into slot ticket mod n. A reserved ticket is
- * a promise: PtlMDUpdate's test counts it as "not empty", and the reader waits for it, so that events come in the
+ * A writer reserves a ticket (one atomic add) and later posts the event into its slot (p3l_eq_place). A reserved ticket
+ * is a promise: PtlMDUpdate's test counts it as "not empty", and the reader waits for it, so that events come in the
  * order of their tickets. Writers never wait for the reader: an unread event is overwritten by the one a lap later.
  * Slot words are in p3l.h. Invariants: head <= tail; the word of a slot only grows; a slot is written by one writer
  * at a time, because each waits for its predecessor of the lap before.
  */
 #include "p3l.h"
+
 
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
 {
@@ -107,6 +108,7 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 		}
 		env->relax(spins);
 	}
+	p3_prefetchw(p3l_eq_slot(ni, q, ticket + 1));	/* where the next one of a stream goes */
 	p3_store(&s->word, ticket << 1);
 	P3L_POINT("slot busy");
 	p3_fence_rel();	/* a reader that sees the fields below sees "busy" */

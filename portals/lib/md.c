@@ -231,9 +231,8 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	md->iov_n = n;
 	md->iov_log2 = log2;
 	md->user_ptr = (uint64_t)(uintptr_t)m->user_ptr;
-	md->user_start = (uint64_t)(uintptr_t)m->start;
 	md->user_length = m->length;
-	md->start = iov ? 0 : md->user_start;
+	md->start = (uint64_t)(uintptr_t)m->start;
 	md->length = iov ? iov_total(a->iov, n) : m->length;
 	md->offset = 0;
 	md->max_size = m->max_size;
@@ -457,7 +456,7 @@ static void read_md(const struct p3l_ni *ni, const struct p3l_md *md, ptl_md_t *
 	if (iov && md->iov)
 		p3l_copy(iov, (const char *)ni + md->iov,
 			 (iov_n < md->iov_n ? iov_n : md->iov_n) * sizeof(struct p3l_iov));
-	old->start = (void *)(uintptr_t)md->user_start;
+	old->start = (void *)(uintptr_t)md->start;
 	old->length = md->user_length;
 	old->threshold = md->threshold;
 	old->max_size = md->max_size;
@@ -483,7 +482,7 @@ static __attribute__((__noinline__)) int keep_old(struct p3l_ni *ni, const struc
 	if (!*keep)
 		return PTL_NO_SPACE;
 	k = p3l_md(ni, *keep - 1);
-	k->user_start = md->user_start;
+	k->start = md->start;
 	k->user_length = md->user_length;
 	k->user_ptr = md->user_ptr;
 	k->max_size = md->max_size;

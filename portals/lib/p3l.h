@@ -36,7 +36,7 @@
 #include "p3_atomic.h"
 
 #define P3L_MAGIC	0x50334c31U	/* "P3L1" */
-#define P3L_VERSION	3U
+#define P3L_VERSION	4U
 #define P3L_LINE	64
 #define P3L_MAX_PT	128
 #define P3L_PT_STRIPES	16
@@ -106,31 +106,35 @@ enum {
 	P3L_MD_XT = 128		/* PTL_MD_XT_NP: it follows the XT's rules (p3l_md_tells, p3l_ack, p3l_get_sent) */
 };
 
-/* Line 0 changes with each operation, line 1 when the owner makes or updates the MD. */
+/*
+ * Line 0 changes with each operation, line 1 when the owner makes or updates the MD or it is used up: what the owner
+ * shows in an event stands there, so that reading events does not take line 0 from the movers.
+ */
 struct p3l_md {
-	uint64_t start;			/* region, or 0 with an iovec; owner's address */
-	uint64_t length;		/* bytes in all */
 	uint64_t offset;		/* [lock] local offset */
-	uint64_t max_size;
 	int32_t threshold;		/* [lock] */
-	uint32_t options;
 	uint32_t pending;		/* atomic: operations in progress; those without a record count P3L_PEND_OWN */
-	uint32_t eq;			/* (EQ index + 1) | generation << 16; 0: none */
-	uint32_t me;			/* [lock] ME index + 1; 0: on no list */
-	uint32_t gen;
-	uint32_t flags;			/* [lock] P3L_MD_* */
 	uint32_t last_ticket;		/* of the newest event that names this MD */
-
-	uint64_t user_ptr;
-	uint64_t user_start, user_length;	/* as in ptl_md_t */
+	uint32_t me;			/* [lock] ME index + 1; 0: on no list */
+	uint32_t spent_link;		/* [lock] link of the operation that used it up */
 	uint64_t iov;			/* offset of the iovec copy in the region, 0: none */
 	uint32_t iov_n, iov_log2;
-	uint32_t spent_link;		/* [lock] link of the operation that used it up */
 	uint32_t free_next;
-	uint32_t older, since;		/* keeper of the values before the last update, index + 1; the first ticket since */
+	uint32_t since;			/* older: the first ticket since */
 	uint32_t of, of_gen;		/* a keeper: whose, index + 1. Its `pending`: operations from before may be in progress */
+
+	uint64_t start __attribute__((aligned(P3L_LINE)));	/* as in ptl_md_t: region, or where its iovec was */
+	uint64_t length;		/* bytes in all */
+	uint64_t max_size;
+	uint64_t user_ptr;
+	uint64_t user_length;		/* as in ptl_md_t: bytes, or pieces */
+	uint32_t options;
+	uint32_t eq;			/* (EQ index + 1) | generation << 16; 0: none */
+	uint32_t flags;			/* [lock] P3L_MD_* */
+	uint32_t gen;
+	uint32_t older;			/* keeper of the values before the last update, index + 1 */
 } __attribute__((aligned(P3L_LINE)));
-_Static_assert(offsetof(struct p3l_md, user_ptr) == P3L_LINE, "an operation touches one line of its MD");
+_Static_assert(offsetof(struct p3l_md, start) == P3L_LINE, "events are shown from the line behind");
 _Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
 
 #define P3L_PEND_OWN 0x10000U	/* low half: as many as there are records, so that it can be counted anew */
@@ -162,21 +166,21 @@ enum { P3L_VOID = 15 };	/* event kind */
 
 enum { P3L_EQ_USED = 1 };
 
+/* Writers read the middle line with each event: the reader must not write there, nor another writer. */
 struct p3l_eq {
 	/* line 0: writers */
 	uint32_t tail;			/* atomic: next ticket */
-	uint32_t pad0[15];
-	/* line 1: the owner */
-	uint32_t head;			/* next ticket to read */
-	uint32_t gen;
+	/* line 1: written when the queue is made and freed */
+	uint32_t gen __attribute__((aligned(P3L_LINE)));
 	uint32_t log2;			/* slots = 1 << log2 */
-	uint32_t flags;
 	uint64_t slots;			/* offset in the region */
+	uint32_t flags;
+	/* line 2: the owner */
+	uint32_t head __attribute__((aligned(P3L_LINE)));	/* next ticket to read */
 	uint32_t rlock;			/* threads of the owner */
 	uint32_t dropped;		/* losses not reported yet */
-	uint32_t pad1[8];
 } __attribute__((aligned(P3L_LINE)));
-_Static_assert(offsetof(struct p3l_eq, head) == P3L_LINE, "the reader's line is not the writers'");
+_Static_assert(sizeof(struct p3l_eq) == 3 * P3L_LINE, "who writes has a line of his own");
 
 /* Access control entry. */
 struct p3l_ac {
@@ -647,6 +651,15 @@ static inline bool p3l_eq_idle(const struct p3l_ni *ni, uint32_t eq)	/* nothing 
 {
 	return p3_load_acq(&ni->eq[eq].tail) == p3_load(&ni->eq[eq].head);
 }
+/*
+ * Where in the ring a ticket's event stands (modulo its size). Not beside the one before: a processor that reads one
+ * line after the other fetches those behind, and so would take from a writer the slots that it is about to fill.
+ */
+static inline uint32_t p3l_eq_place(uint32_t ticket)
+{
+	return ticket * 75;		/* odd: each slot once in a lap */
+}
+
 /* Slot of @ticket, or NULL where a peer has written nonsense over the queue's place. */
 static inline struct p3l_slot *p3l_eq_slot(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t ticket)
 {
@@ -656,7 +669,7 @@ static inline struct p3l_slot *p3l_eq_slot(const struct p3l_ni *ni, const struct
 	if (p3_unlikely(log2 > 24 || slots >= ni->size || ni->size - slots < (uint64_t)sizeof(struct p3l_slot) << log2 ||
 			slots % sizeof(struct p3l_slot)))
 		return NULL;
-	return (struct p3l_slot *)((char *)ni + slots) + (ticket & ((1u << log2) - 1));
+	return (struct p3l_slot *)((char *)ni + slots) + (p3l_eq_place(ticket) & ((1u << log2) - 1));
 }
 
 static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap look: something to read? */

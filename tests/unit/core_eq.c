@@ -110,7 +110,7 @@ static void t_counters_wrap(void)
 		q = &ni->eq[eq.idx];
 		q->head = q->tail = start[k] & ~3u;
 		for (uint32_t i = 0; i < 4; i++)
-			((struct p3l_slot *)((char *)ni + q->slots))[i].word = (q->tail - 4 + i) << 1 | 1;
+			p3l_eq_slot(ni, q, q->tail + i)->word = (q->tail - 4 + i) << 1 | 1;
 		for (int i = 0; i < 20; i++) {
 			post(p3l_eq_reserve(ni, eq.idx), (uint64_t)i);
 			CHECK_INT(get(true, &rc), i);

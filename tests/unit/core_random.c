@@ -183,7 +183,7 @@ static bool same_event(const struct p3l_slot *s, const struct r_event *e, uint32
 	SAME(s->pt, e->pt, "event pt_index");
 	/* as it was when the operation was charged, whatever updates came since */
 	SAME(md->user_ptr, (uintptr_t)e->shown.user_ptr, "user_ptr of the event's MD");
-	SAME(md->user_start, (uintptr_t)e->shown.start, "start of the event's MD");
+	SAME(md->start, (uintptr_t)e->shown.start, "start of the event's MD");
 	SAME(md->user_length, e->shown.length, "length of the event's MD");
 	SAME(md->options, e->shown.options, "options of the event's MD");
 	SAME(md->max_size, e->shown.max_size, "max_size of the event's MD");
