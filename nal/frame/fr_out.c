@@ -14,6 +14,15 @@
 
 void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32_t fail)
 {
+	bool acked = !m->answer && !m->get_md && m->h.md != WIRE_NO_MD;
+
+	if (fail && acked && m->sending && m->begun) {		/* a failed SEND_END says it all */
+		p->wait[m->h.req % FR_REQS].state = FR_W_NONE;
+	} else if (fail && acked && !m->sending && !m->begun) {	/* begun: fr_gone() finds it among those that wait */
+		p3l_ack_failed(&e->env, e->l, (struct p3l_ref){ m->h.md, m->h.md_gen }, p->slot, m->h.pt,
+			       m->h.match_bits, m->h.rlength, fail);
+		e->logged = true;
+	}
 	if (m->sending) {
 		p3l_send_end(&e->env, e->l, &m->send, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
 		e->logged = true;

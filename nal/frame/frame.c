@@ -338,6 +338,8 @@ void fr_gone(struct fr_engine *e, struct fr_peer *p)
 			w->reply.mlength = 0;
 			if (p3l_reply_begin(&e->env, e->l, &w->reply))
 				p3l_reply_end(&e->env, e->l, &w->reply, PTL_NI_DIED_NP);
+		} else if (w->state == FR_W_ACK) {
+			p3l_ack_failed(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, w->rlength, PTL_NI_DIED_NP);
 		}
 		w->state = FR_W_NONE;
 	}

@@ -29,9 +29,9 @@
  * that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent again
  * later.
  *
- * The end of a peer, fr_gone(): what was under way ends with PTL_NI_DIED_NP: SEND_END of puts not acknowledged,
- * REPLY_END of gets and getputs not answered, PUT_END and GET_END of what this side had matched. An ACK that has not
- * come never comes.
+ * The end of a peer, fr_gone(): what was under way ends with PTL_NI_DIED_NP: SEND_END of puts not acknowledged, ACK of
+ * puts whose SEND_END has come, REPLY_END of gets and getputs not answered, PUT_END and GET_END of what this side had
+ * matched. Not those that the peer had said to have finished without an answer (it dropped them).
  *
  * Locking is the caller's: one thread at a time in all functions here that get the same engine. None blocks; the
  * core's locks are taken inside. Freestanding, no clock: the caller says what time it is.

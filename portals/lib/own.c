@@ -171,8 +171,10 @@ static void drop(const struct p3l_env *env, struct p3l_ni *ni)
  * 4.7: an ack finds its MD by handle and generation; too late, or inactive: dropped and counted. Brought by a peer, it
  * has a record, so that the owner can make good what a peer that dies here leaves behind.
  */
-void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t target_slot, uint32_t pt,
-	     uint64_t match_bits, uint64_t roffset, uint64_t rlength, uint64_t mlength)
+static inline __attribute__((always_inline)) void ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r,
+						      uint32_t target_slot, uint32_t pt, uint64_t match_bits,
+						      uint64_t roffset, uint64_t rlength, uint64_t mlength,
+						      uint32_t fail)
 {
 	bool foreign = env->self - 1 != ni->slot;
 	struct p3l_op *op = foreign ? p3l_op_get(env, ni) : NULL;
@@ -207,7 +209,7 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 	P3L_POINT("ack prep");
 	p3_fetch_add(&md->pending, one);
 	eq = p3l_eq_of(ni, md->eq);
-	slot_fill(&ev, ni, r, PTL_EVENT_ACK);
+	slot_fill(&ev, ni, r, (uint8_t)(PTL_EVENT_ACK | fail << 4));
 	if (eq >= 0) {
 		ev.link = p3l_eq_reserve(ni, (uint32_t)eq);
 		P3L_POINT("ack reserved");
@@ -237,6 +239,18 @@ void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uin
 out:
 	if (op)
 		p3_store_rel(&op->state, P3L_OP_IDLE);
+}
+
+void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t target_slot, uint32_t pt,
+	     uint64_t match_bits, uint64_t roffset, uint64_t rlength, uint64_t mlength)
+{
+	ack(env, ni, r, target_slot, pt, match_bits, roffset, rlength, mlength, PTL_NI_OK);
+}
+
+void p3l_ack_failed(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t target_slot, uint32_t pt,
+		    uint64_t match_bits, uint64_t rlength, uint32_t fail)
+{
+	ack(env, ni, r, target_slot, pt, match_bits, 0, rlength, 0, fail);
 }
 
 static void reply_slot(const struct p3l_ni *ni, const struct p3l_reply *r, uint8_t kind, uint32_t fail,

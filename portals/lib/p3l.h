@@ -797,6 +797,9 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s, uint32_t fail);
 void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t target_slot, uint32_t pt,
 	     uint64_t match_bits, uint64_t roffset, uint64_t rlength, uint64_t mlength);
+/* The ack that is awaited will not come, since the target has ended. Our own put MD; costs what an ack costs. */
+void p3l_ack_failed(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t target_slot, uint32_t pt,
+		    uint64_t match_bits, uint64_t rlength, uint32_t fail);
 struct p3l_reply {
 	struct p3l_ref md;
 	uint32_t eq, link, ticket;

@@ -307,8 +307,8 @@ static char long_out[1 << 20], long_in[1 << 20];
  */
 static void t_the_others_end_and_go_on(void)
 {
-	enum { N = 20 };
-	unsigned left = 0, sent = 0;
+	enum { N = 20, ACKS = 10 };
+	unsigned left = 0, sent = 0, acks = 0, good = 0;
 	ptl_handle_md_t h, g;
 	ptl_handle_me_t me;
 	double until;
@@ -336,8 +336,13 @@ static void t_the_others_end_and_go_on(void)
 	}
 	while (!atomic_load(t_word(0)))
 		sched_yield();
-	if (!t_rank())
+	if (!t_rank()) {		/* the last it may get, and cannot answer */
+		kill((pid_t)atomic_load(t_word(1)), SIGSTOP);
+		for (int i = 0; i < ACKS; i++)
+			acks += PtlPutRegion(h, 0, 8, PTL_ACK_REQ, p_id(1), PT, 0, 1, 0, 0) == PTL_OK;
 		kill((pid_t)atomic_load(t_word(1)), SIGKILL);
+	}
+	sent += acks;
 	/* our own: each has one end, in bounded time */
 	until = t_now() + 20;
 	memset(kinds, 0, sizeof(kinds));
@@ -347,10 +352,19 @@ static void t_the_others_end_and_go_on(void)
 		if (rc == PTL_OK) {
 			kinds[ev->type]++;
 			left += ev->ni_fail_type != PTL_NI_OK;
+			good += ev->type == PTL_EVENT_SEND_END && ev->rlength == 8 && ev->ni_fail_type == PTL_NI_OK;
+			good -= ev->type == PTL_EVENT_ACK;
+			if (ev->type == PTL_EVENT_ACK)
+				CHECK_INT(ev->ni_fail_type, PTL_NI_DIED_NP);
 		} else {
 			sched_yield();
 		}
 	}
+	while (good && t_now() < until)	/* each that has ended well is acknowledged, or not to be */
+		if (PtlEQGet(ieq, ev) == PTL_OK && CHECK_INT(ev->type, PTL_EVENT_ACK) &&
+		    CHECK_INT(ev->ni_fail_type, PTL_NI_DIED_NP))
+			good--;
+	CHECK_INT(good, 0);
 	CHECK_INT(kinds[PTL_EVENT_SEND_END] + kinds[PTL_EVENT_REPLY_END], sent);
 	diag("%u of %u failed", left, sent);
 	/* what it had begun here is over: the entry can go */
@@ -370,6 +384,8 @@ static void t_the_others_end_and_go_on(void)
 	OK(PtlMDUnlink(h));
 	OK(PtlMDUnlink(g));
 	p_sync_with(p_id(t_rank() ? 0 : 2));		/* the living go on */
+	atomic_fetch_add(t_word(2), 1);
+	CHECK(t_await(2, 2, 20));
 }
 
 /* ---- refused ---- */

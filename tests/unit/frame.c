@@ -392,6 +392,46 @@ static void t_what_was_under_way_ends_with_a_failure(void)
 	f_end();
 }
 
+/* A put that has ended here, and whose target has ended since: the ACK that is waited for comes, and says so. */
+static void t_an_ack_that_will_not_come_fails(void)
+{
+	enum { SHORT = FR_REQS + 3 };		/* more than may be unfinished: some have not left the queue */
+	struct p3l_slot ev[8];
+	struct p3l_ref md;
+	int n = 0;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	/* one that the target drops, and says that it has finished: no ACK */
+	CHECK_INT(f_put(0, 1, md, 100, true, 2, 0), PTL_OK);
+	CHECK(f_run());
+	EVENTS(0, ev, PTL_EVENT_SEND_END);
+	NO_EVENT(0);
+	for (; n < SHORT && f_put(0, 1, md, 100, true, 1, 0) == PTL_OK; n++)
+		EVENTS(0, ev, PTL_EVENT_SEND_END);
+	CHECK(n > 2);
+	loop_cut(ends[0][1]);
+	while (n-- && f_event(0, &ev[0])) {
+		CHECK_INT(ev[0].kind_fail, PTL_EVENT_ACK | PTL_NI_DIED_NP << 4);
+		CHECK(ev[0].mlength == 0 && ev[0].rlength == 100 && ev[0].match_bits == 1);
+	}
+	CHECK_INT(n, -1);
+	NO_EVENT(0);
+	/* it costs what an ACK costs: the MD goes */
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, 2, PTL_MD_EVENT_START_DISABLE, PTL_UNLINK, true);
+	CHECK_INT(f_put(0, 1, md, 100, true, 1, 0), PTL_OK);
+	loop_cut(ends[0][1]);
+	EVENTS(0, ev, PTL_EVENT_SEND_END, PTL_EVENT_ACK | PTL_NI_DIED_NP << 4, PTL_EVENT_UNLINK);
+	CHECK(f_clean(0));
+	f_end();
+}
+
 static void t_a_reply_that_is_cut_off(void)
 {
 	struct p3l_slot ev[8];
@@ -495,7 +535,8 @@ int main(void)
 		T(t_more_requests_than_numbers), T(t_full_means_nothing_has_happened),
 		T(t_busy_targets_get_it_later_and_in_order), T(t_gets_of_a_polled_portal_are_dropped),
 		T(t_no_more_records_than_are_ours), T(t_memory_that_is_not_there),
-		T(t_what_was_under_way_ends_with_a_failure), T(t_a_reply_that_is_cut_off),
+		T(t_what_was_under_way_ends_with_a_failure), T(t_an_ack_that_will_not_come_fails),
+		T(t_a_reply_that_is_cut_off),
 		T(t_others_go_on_when_one_is_cut),
 		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link), { 0 }
 	};

@@ -79,7 +79,8 @@ static void look(unsigned i)
 			break;
 		case PTL_EVENT_ACK:
 			c->ack_seen++;
-			CHECK(ev.mlength == c->len && ev.rlength == c->len);
+			CHECK(ev.mlength == (fail ? 0 : c->len) && ev.rlength == c->len);
+			CHECK(!fail || (c->send_end && !c->failed));
 			break;
 		case PTL_EVENT_REPLY_END:
 			c->reply++;
