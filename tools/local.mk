@@ -8,9 +8,3 @@ EXTRA_DIST += mpt tools/mpt/bench.sh tools/mpt/build.sh tools/mpt/deps.sh tools/
 	tools/mpt/peers.sh tools/mpt/report.pl
 dist_man_MANS += tools/man/aprun.1 tools/man/yod.1 tools/man/ptl_info.1 tools/man/portals-env.7
 
-# The settings' part of the manual page, after a change of P3_KNOBS.
-knobs-man: tools/ptl_info
-	$(AM_V_GEN)page=$(srcdir)/tools/man/portals-env.7; tools/ptl_info --man > knobs.tmp && \
-	sed -e '/^\.\\" from here/r knobs.tmp' -e '/^\.\\" from here/,/^\.SS The order/{/^\.\\" from here/b' -e '/^\.SS The order/b' \
-	-e 'd}' "$$page" > knobs.new && cat knobs.new > "$$page" && rm -f knobs.tmp knobs.new
-.PHONY: knobs-man

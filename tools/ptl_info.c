@@ -270,7 +270,7 @@ int main(int argc, char **argv)
 		case 'c': config = 1; break;
 		case 'j': job = 1; break;
 		case 'p': pair = 1; break;
-		case 'm': p3_knobs_print_man(stdout); return 0;
+		case 'm': p3_knobs_print_raw(stdout); return 0;
 		case 'h': usage(stdout); return 0;
 		default: usage(stderr); return 2;
 		}

@@ -57,6 +57,13 @@ struct gp {
 };
 
 /*
+ * gp_port.c: ports that @pid may listen on, in order, at most @max; one that is 0: any. How many; -1 with a sentence in
+ * @why. @file: PTL_PID2PORT_FILE, @portlist: PTL_DEF_PORTLIST.
+ */
+#define GP_PORTS 1024
+int gp_ports(const char *file, const char *portlist, uint32_t pid, uint16_t *port, int max, char *why, size_t len);
+
+/*
  * Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. 1: a
  * sentence, too, but the others can hear that we have failed: get theirs, then gp_cards_given().
  */

@@ -262,12 +262,14 @@ static void in_child(void)
 /* Where others reach us. Virtual nodes: the loopback. Else all devices that are up, or the one of PTL_IFACE. */
 static int places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len)
 {
-	const char *name = getenv("PTL_IFACE");
+	const char *name = p3_knobs_get(NULL)->iface;
 	struct ifaddrs *list, *a;
 
 	p->n = 0;
 	bind_to->s_addr = htonl(INADDR_LOOPBACK);
-	if (!job->machines && (!name || !*name)) {
+	if (!strcmp(name, "any"))
+		name = NULL;
+	if (!job->machines && !name) {
 		p->addr[p->n++] = *bind_to;
 		return 0;
 	}
@@ -281,18 +283,18 @@ static int places(const struct p3_rt_job *job, struct tcp_place *p, struct in_ad
 		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) || p->n == TCP_ADDRS)
 			continue;
 		in = ((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr;
-		if (name && *name ? !strcmp(a->ifa_name, name) : !(a->ifa_flags & IFF_LOOPBACK))
+		if (name ? !strcmp(a->ifa_name, name) : !(a->ifa_flags & IFF_LOOPBACK))
 			p->addr[p->n++] = in;
 	}
 	freeifaddrs(list);
-	if (!p->n && name && *name) {
+	if (!p->n && name) {
 		snprintf(why, len, "PTL_IFACE=%.40s: no such device is up and has an IPv4 address", name);
 		return -1;
 	}
 	if (!p->n)		/* the launcher's nodes are on this machine, or there is no network */
 		p->addr[p->n++] = *bind_to;
 	else
-		bind_to->s_addr = name && *name ? p->addr[0].s_addr : htonl(INADDR_ANY);
+		bind_to->s_addr = name ? p->addr[0].s_addr : htonl(INADDR_ANY);
 	return 0;
 }
 
@@ -391,7 +393,9 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	struct nal_ni *ni = gp->ni;
 	struct tcp_place place;
 	struct in_addr bind_to;
-	int rc;
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	uint16_t port[GP_PORTS];
+	int rc, ports;
 
 	if (!tables(gp)) {
 		snprintf(why, len, "no memory");
@@ -408,11 +412,16 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	gp->tcp.loop = gp->loop;
 	if (places(gp->job, &place, &bind_to, why, len))
 		return PTL_FAIL;
-	rc = tcp_start(&gp->tcp, bind_to, &place.port);
+	ports = gp_ports(k->pid2port, k->portlist, pid, port, GP_PORTS, why, len);
+	if (ports < 0)
+		return PTL_FAIL;
+	rc = tcp_start(&gp->tcp, bind_to, port, ports, &place.port);
 	if (rc) {
-		snprintf(why, len, "no port to listen at: %s", strerror(-rc));
+		snprintf(why, len, "no port to listen at%s: %s",
+			 port[0] ? " (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE)" : "", strerror(-rc));
 		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
+	p3_info("process id %u listens on TCP port %u", pid, place.port);
 	if (gp_card_print(line, size, gp->job->boot, pid, ni->uid, ni->jid, &place)) {
 		snprintf(why, len, "too many addresses");
 		return PTL_FAIL;

@@ -25,15 +25,25 @@ extern "C" {
 
 #define SMARTMAP_MAX_PEERS	250	/* windows of 2^39 bytes that fit into a 47-bit address space */
 
-/* What may be adopted (struct smartmap_job.adopt). */
+/**
+ * SMARTMAP_ADOPT_ALL - what may be adopted
+ *
+ * Member adopt of struct smartmap_job: these together.
+ *
+ * See: smartmap_init
+ */
 enum smartmap_adopt {
 	SMARTMAP_ADOPT_DATA = 1,	/* data and bss of the executable and of libraries we hold a reference on */
 	SMARTMAP_ADOPT_STACK = 2,	/* the main thread's stack */
 	SMARTMAP_ADOPT_HEAP = 4,	/* the arena of libsmartmap-malloc, where it is loaded */
-	SMARTMAP_ADOPT_ALL = 7
+	SMARTMAP_ADOPT_ALL = 7		/* all of them */
 };
 
-/* A job on this node, as every one of its processes describes it. */
+/**
+ * smartmap_job - a job on this node, as every one of its processes describes it
+ *
+ * See: smartmap_init
+ */
 struct smartmap_job {
 	uint32_t rank;			/* 0 .. size-1, different in each process */
 	uint32_t size;			/* processes of the job on this node, 1 .. SMARTMAP_MAX_PEERS */
@@ -45,7 +55,11 @@ struct smartmap_job {
 	const char *refuse;		/* NULL, or why this process cannot take part: all fail with that */
 };
 
-/* How the memory of a peer that is not in its window is reached. */
+/**
+ * SMARTMAP_DIRECT - how the memory of a peer is reached
+ *
+ * See: smartmap_path
+ */
 enum smartmap_path {
 	SMARTMAP_DIRECT,		/* loads and stores through the window */
 	SMARTMAP_CMA,			/* process_vm_readv, process_vm_writev */
@@ -53,29 +67,44 @@ enum smartmap_path {
 };
 
 /**
- * smartmap_init - join the job; collective over its processes on this node
+ * smartmap_init - join the job
+ * @job: the same in all its processes but for rank
  *
- * Makes the own memory file, exchanges it with the peers, adopts what @job->adopt allows, and returns when every
- * peer has adopted. With size 1 nothing is adopted and no file is shared. With more than one thread running only
- * arenas are visible; under Valgrind or a sanitizer the same (smartmap_why() says so). May block up to timeout_ms.
- * A second call while initialised returns 0 and counts.
+ * Collective over the job's processes on this node. Makes the own memory file, exchanges it with the peers, adopts
+ * what @job->adopt allows, and returns when every peer has adopted. With size 1 nothing is adopted and no file is
+ * shared. With more than one thread running only arenas are visible; under Valgrind or a sanitizer the same
+ * (smartmap_why() says so). May block up to timeout_ms. A second call while initialised returns 0 and counts.
  *
- * Return: 0; -EINVAL (@job); -ETIMEDOUT (a peer never came); -ESRCH (one died during the start); -EPERM (a peer's key,
- * user or layout version differs); -ENOMEM, -ENOSYS (no memory file, no window). smartmap_why(SMARTMAP_F_WINDOWS) has
- * the sentence, the same in all processes where one of them failed. On failure nothing has changed.
+ * On failure nothing has changed, and smartmap_why(SMARTMAP_F_WINDOWS) has the sentence, the same in all processes
+ * where one of them failed.
+ *
+ * Return:
+ *   0: the job is joined
+ *   -EINVAL: @job makes no sense
+ *   -ETIMEDOUT: a peer never came
+ *   -ESRCH: one died during the start
+ *   -EPERM: a peer's key, user or layout version differs
+ *   -ENOMEM, -ENOSYS: no memory file, no window
+ * See: smartmap_fini, smartmap_why
  */
 int smartmap_init(const struct smartmap_job *job);
 
 /**
- * smartmap_fini - leave the job; the counterpart of each smartmap_init()
+ * smartmap_fini - leave the job
  *
- * The last call detaches all peers' windows. Adopted memory stays where it is, at the same addresses. The caller
- * makes sure (smartmap_barrier) that no peer is still to touch this process's arenas.
+ * The counterpart of each smartmap_init(). The last call detaches all peers' windows. Adopted memory stays where it
+ * is, at the same addresses. The caller makes sure (smartmap_barrier) that no peer is still to touch this process's
+ * arenas.
  */
 void smartmap_fini(void);
 
-int smartmap_rank(void);		/* own local rank; -1 before smartmap_init() */
-int smartmap_size(void);		/* 0 before smartmap_init() */
+/**
+ * smartmap_rank, smartmap_size - own local rank, number of processes
+ *
+ * Return: the rank, -1 before smartmap_init(); the number, 0 before smartmap_init().
+ */
+int smartmap_rank(void);
+int smartmap_size(void);
 
 /* Private to the inline functions below; read only. */
 struct smartmap_view {
@@ -84,16 +113,32 @@ struct smartmap_view {
 };
 extern struct smartmap_view smartmap_view_;
 
-/* Attach @peer's window (idempotent). Return: 0, -EINVAL, -ESRCH (peer gone), -ENOMEM. */
+/**
+ * smartmap_attach - attach the window of a peer
+ * @peer: its local rank
+ *
+ * May be repeated.
+ *
+ * Return:
+ *   0: it is attached
+ *   -EINVAL: no such peer
+ *   -ESRCH: it is gone
+ *   -ENOMEM: no room for the window
+ * See: smartmap_remote
+ */
 int smartmap_attach(int peer);
 
 void *smartmap_remote_slow_(int peer, const volatile void *addr);	/* of smartmap_remote() below */
 
 /**
- * smartmap_remote - address of @peer's byte @addr in this process
+ * smartmap_remote - where a byte of a peer is in this process
+ * @peer: its local rank
+ * @addr: the byte's address there
  *
  * Says nothing about whether @addr is in the window: ask smartmap_reachable() first, or know it (arena memory, an
- * MD marked by its owner). Attaches on first use. NULL when the peer cannot be attached. For the own rank: @addr.
+ * MD marked by its owner). Attaches on first use.
+ *
+ * Return: its address here; for the own rank @addr; NULL when the peer cannot be attached.
  */
 static inline void *smartmap_remote(int peer, const volatile void *addr)
 {
@@ -104,38 +149,80 @@ static inline void *smartmap_remote(int peer, const volatile void *addr)
 	return (void *)(w | ((uintptr_t)addr & smartmap_view_.mask));
 }
 
-/* May bytes [addr, addr+len) of @peer be touched through the window? 1 yes, 0 no. No system call, no lock. */
+/**
+ * smartmap_reachable - may bytes of a peer be touched through its window?
+ * @peer: its local rank
+ * @addr: first byte, its address there
+ * @len: bytes
+ *
+ * No system call, no lock.
+ *
+ * Return: 1: yes; 0: no.
+ * See: smartmap_enter
+ */
 int smartmap_reachable(int peer, const void *addr, size_t len);
 
-/* The same for the own process: may peers touch it? */
+/**
+ * smartmap_adopted - may peers touch bytes of this process through its window?
+ * @addr: first byte
+ * @len: bytes
+ *
+ * Return: 1: yes; 0: no.
+ */
 int smartmap_adopted(const void *addr, size_t len);
 
 /**
  * smartmap_enter, smartmap_leave - bracket loads and stores to a peer's adopted (not arena) memory
+ * @peer: its local rank
+ * @addr: first byte, its address there
+ * @len: bytes
  *
- * Between the two the peer's munmap() and friends wait before the range leaves its window. enter returns 1 when the
- * range is reachable, and holds; 0 when it is not, and holds nothing. One bracket per thread at a time.
+ * Between the two the peer's munmap(2) and friends wait before the range leaves its window. One bracket per thread
+ * at a time.
+ *
+ * Return: of smartmap_enter: 1: the range is reachable, and held; 0: it is not, and nothing is held.
  */
 int smartmap_enter(int peer, const void *addr, size_t len);
 void smartmap_leave(int peer);
 
 /**
  * smartmap_read, smartmap_write - copy from or to a peer's memory by the best path
+ * @peer: its local rank
+ * @dst: where to, here
+ * @remote_src: where from, the address there
+ * @remote_dst: where to, the address there
+ * @src: where from, here
+ * @len: bytes
  *
- * Return: 0; -EAGAIN (SMARTMAP_BOUNCE: only the owner can); -EFAULT (not mapped there); -ESRCH (peer gone).
+ * Return:
+ *   0: done
+ *   -EAGAIN: only the owner can (SMARTMAP_BOUNCE)
+ *   -EFAULT: not mapped there
+ *   -ESRCH: the peer is gone
+ * See: smartmap_path
  */
 int smartmap_read(int peer, void *dst, const void *remote_src, size_t len);
 int smartmap_write(int peer, void *remote_dst, const void *src, size_t len);
 
-/* Path that a copy of this range would take. */
+/**
+ * smartmap_path - which way a copy of a peer's memory would take
+ * @peer: its local rank
+ * @addr: first byte, its address there
+ * @len: bytes
+ *
+ * Return: SMARTMAP_DIRECT, SMARTMAP_CMA or SMARTMAP_BOUNCE.
+ */
 enum smartmap_path smartmap_path(int peer, const void *addr, size_t len);
 
 /**
- * smartmap_alloc - memory inside the own window, zeroed, for good; visible to peers at once
- * @len:   bytes
+ * smartmap_alloc, smartmap_free - memory inside the own window
+ * @len: bytes
  * @align: power of two, up to 2 MiB; 0: 64
+ * @p: what smartmap_alloc gave
  *
- * For state of libraries. Never withdrawn: no smartmap_enter() needed. Safe from any thread.
+ * Zeroed, visible to peers at once. For state of libraries. Never withdrawn: no smartmap_enter() needed. Safe from
+ * any thread.
+ *
  * Return: address, or NULL with errno.
  */
 void *smartmap_alloc(size_t len, size_t align);
@@ -143,67 +230,133 @@ void smartmap_free(void *p, size_t len);
 
 /**
  * smartmap_publish, smartmap_lookup - well-known roots: how a library finds its state in a peer
- * @key: 0 .. SMARTMAP_ROOTS-1 (0-7 libportals, 8-11 libmpi, 12-15 libsma, 16-31 applications)
+ * @key: 0 to SMARTMAP_ROOTS - 1 (0-7 libportals, 8-11 libmpi, 12-15 libsma, 16-31 applications)
+ * @addr: address of the state
+ * @peer: local rank of whose is looked for
  *
- * publish stores with release order; lookup returns the peer's address (in the peer's terms), NULL when it has not
- * published yet.
+ * The address is stored with release order.
+ *
+ * Return: the peer's address, in the peer's terms; NULL when it has not published yet.
  */
-#define SMARTMAP_ROOTS 32
+#define SMARTMAP_ROOTS 32	/* keys that there are */
 void smartmap_publish(int key, void *addr);
 void *smartmap_lookup(int peer, int key);
 
 /**
- * smartmap_shared - memory of the first local rank that every local rank sees; collective
+ * smartmap_shared - memory of the first local rank that every local rank sees
  * @len: bytes, the same in every process
  *
- * In place of POSIX shared memory: it has no name and dies with the job.
+ * Collective. In place of POSIX shared memory: it has no name and dies with the job.
  * Return: address in this process (differs between processes), zeroed; NULL with errno.
  */
 void *smartmap_shared(size_t len);
 
-/* All local ranks arrive before one leaves. Return: 0, or -ESRCH when a peer died meanwhile. */
+/**
+ * smartmap_barrier - all local ranks arrive before one leaves
+ *
+ * Blocks.
+ *
+ * Return:
+ *   0: all have arrived
+ *   -ESRCH: a peer died that has not
+ */
 int smartmap_barrier(void);
 
-/* Is @peer's process alive? No system call; reads its liveness word. 1, 0. */
+/**
+ * smartmap_alive - is the process of a peer alive?
+ * @peer: its local rank
+ *
+ * No system call: reads a word that the kernel clears when the thread that called smartmap_init() dies.
+ *
+ * Return: 1: yes; 0: no.
+ */
 int smartmap_alive(int peer);
 
-/* Unix pid of @peer in our pid namespace, as seen at attach; -1 unknown. */
+/**
+ * smartmap_pid - Unix pid of a peer
+ * @peer: its local rank
+ *
+ * Return: the pid in our pid namespace, as seen at the start; -1: unknown.
+ */
 int smartmap_pid(int peer);
 
 /**
- * smartmap_symmetric - the address in @peer of the object that lies at @addr here
+ * smartmap_symmetric - the address in a peer of an object of ours
+ * @peer: its local rank
+ * @addr: where the object is here
  *
  * For data of the executable and its libraries, which ASLR may put at different addresses: translated by the image
- * bases. Other addresses come back unchanged.
+ * bases.
+ *
+ * Return: its address there; other addresses come back unchanged.
  */
 void *smartmap_symmetric(int peer, const void *addr);
 
-/* One sentence: why is this off, or (smartmap_has() is 1 then) in part? Never NULL; "" when nothing is. */
+/**
+ * smartmap_why, smartmap_has - why is something off, is it there?
+ * @f: what
+ *
+ * Return: of smartmap_why: one sentence, why it is off, or (smartmap_has is 1 then) in part; never NULL, "" when
+ * nothing is. Of smartmap_has: 1 or 0.
+ */
 enum smartmap_feature {
-	SMARTMAP_F_WINDOWS, SMARTMAP_F_DATA, SMARTMAP_F_STACK, SMARTMAP_F_HEAP, SMARTMAP_F_HUGE, SMARTMAP_F_CMA,
-	SMARTMAP_F_FORK, SMARTMAP_F_MEMBARRIER, SMARTMAP_F_MAX
+	SMARTMAP_F_WINDOWS,	/* peers are mapped at all */
+	SMARTMAP_F_DATA,	/* data of program and libraries */
+	SMARTMAP_F_STACK,	/* the main stack */
+	SMARTMAP_F_HEAP,	/* the arena of libsmartmap-malloc */
+	SMARTMAP_F_HUGE,	/* huge pages */
+	SMARTMAP_F_CMA,		/* copies by the kernel */
+	SMARTMAP_F_FORK,	/* the child of a fork has copies of its own */
+	SMARTMAP_F_MEMBARRIER,	/* waiters fence for writers */
+	SMARTMAP_F_MAX		/* how many there are */
 };
 const char *smartmap_why(enum smartmap_feature f);
 int smartmap_has(enum smartmap_feature f);
 
-/* 1 when membarrier(GLOBAL_EXPEDITED) is registered in every peer: waiters may fence for writers. */
+/**
+ * smartmap_membarrier, smartmap_membarrier_ok - a full barrier in every running process of the job
+ *
+ * Where membarrier(2) is registered in every peer: waiters may fence for writers then. Otherwise a full fence here.
+ *
+ * Return: of smartmap_membarrier_ok: 1 when it is registered in every peer, else 0.
+ */
 int smartmap_membarrier_ok(void);
-void smartmap_membarrier(void);	/* full barrier in every running process of the job; a full fence otherwise */
+void smartmap_membarrier(void);
 
 /**
  * smartmap_forked - is this a forked child of a process that was in a job?
  *
  * Such a child has private copies of all memory but no job: it may compute, exec and exit, and smartmap_init() and
  * every call that touches a peer or smartmap_alloc() memory must be refused. One load; safe anywhere.
- * Return: 1, 0.
+ *
+ * Return: 1: yes; 0: no.
  */
 int smartmap_forked(void);
 
-/* Adopt [addr, addr+len), whole pages, private and anonymous, not in use by the kernel or by another thread while
- * this runs. Return: 0, -EBUSY (collision of low bits), -EINVAL, -ENOTSUP (more than one thread). */
+/**
+ * smartmap_adopt - adopt private anonymous memory by hand
+ * @addr: first byte, of a page
+ * @len: bytes, whole pages
+ *
+ * They must not be in use by the kernel or by another thread while this runs.
+ *
+ * Return:
+ *   0: peers may see them
+ *   -EBUSY: the low bits of the addresses collide with others
+ *   -EINVAL: no whole pages
+ *   -ENOTSUP: more than one thread
+ */
 int smartmap_adopt(void *addr, size_t len);
 
-/* Take [addr, addr+len) out of the registry and wait until no peer is inside. The bytes stay. */
+/**
+ * smartmap_withdraw - take memory out of the registry
+ * @addr: first byte
+ * @len: bytes
+ *
+ * Waits until no peer is inside. The bytes stay.
+ *
+ * See: smartmap_adopt
+ */
 void smartmap_withdraw(void *addr, size_t len);
 
 #ifdef __cplusplus

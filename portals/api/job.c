@@ -11,6 +11,7 @@
 
 #include <p3rt/p3rt.h>
 #include "p3a.h"
+#include "p3_knobs.h"
 #include "p3_log.h"
 #include "p3_rt.h"
 #include "smartmap.h"
@@ -66,8 +67,16 @@ P3A_API int p3tcp_my_nid(const char *name, unsigned int *nid)
 
 	if (!nid)
 		return PTL_SEGV;
-	if (!name)
-		name = getenv("PTL_IFACE");
+	if (!name) {
+		const char *err;
+		const struct p3_knobs *k = p3_knobs_get(&err);
+
+		if (!k) {
+			p3_error("%s", err);
+			return PTL_FAIL;
+		}
+		name = strcmp(k->iface, "any") ? k->iface : NULL;
+	}
 	if (getifaddrs(&list))
 		return PTL_FAIL;
 	for (a = list; a; a = a->ifa_next)

@@ -10,12 +10,21 @@
 
 #include <p3api/reference.h>
 
-#define PTL_IFACE_IBNG	PTL_NALTYPE_IBNG
+/**
+ * PTL_IFACE_IBNG - the reference implementation's InfiniBand interface
+ *
+ * A name of the one interface that there is. The first header of its kind that is included also makes it
+ * PTL_IFACE_DEFAULT.
+ *
+ * Source: The reference implementation's.
+ * See: PtlNIInit, ptl_interface_t
+ */
+#define PTL_IFACE_IBNG	PTL_NALTYPE_IBNG	/* its InfiniBand interface */
 
 #ifndef P3_NAL_CHOSEN		/* of several such headers the first says what the default is */
 #define P3_NAL_CHOSEN
 #undef PTL_IFACE_DEFAULT
-#define PTL_IFACE_DEFAULT	PTL_IFACE_IBNG
+#define PTL_IFACE_DEFAULT	PTL_IFACE_IBNG	/* the interface, by that name */
 #endif
 
 #endif

@@ -1,94 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# Manual pages of the calls: a page per group, and one line (.so) for each further name in it.
-dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7 \
-	portals/man/PMI_Abort.3 \
-	portals/man/PMI_Barrier.3 \
-	portals/man/PMI_CNOS_Get_nidpid_map.3 \
-	portals/man/PMI_Finalize.3 \
-	portals/man/PMI_Get_appnum.3 \
-	portals/man/PMI_Get_clique_ranks.3 \
-	portals/man/PMI_Get_clique_size.3 \
-	portals/man/PMI_Get_nid.3 \
-	portals/man/PMI_Get_rank.3 \
-	portals/man/PMI_Get_size.3 \
-	portals/man/PMI_Get_universe_size.3 \
-	portals/man/PMI_Init.3 \
-	portals/man/PMI_Initialized.3 \
-	portals/man/PMI_KVS_Commit.3 \
-	portals/man/PMI_KVS_Get.3 \
-	portals/man/PMI_KVS_Get_key_length_max.3 \
-	portals/man/PMI_KVS_Get_my_name.3 \
-	portals/man/PMI_KVS_Get_name_length_max.3 \
-	portals/man/PMI_KVS_Get_value_length_max.3 \
-	portals/man/PMI_KVS_Put.3 \
-	portals/man/PtlACEntry.3 \
-	portals/man/PtlEQAlloc.3 \
-	portals/man/PtlEQFree.3 \
-	portals/man/PtlEQGet.3 \
-	portals/man/PtlEQPeek.3 \
-	portals/man/PtlEQPoll.3 \
-	portals/man/PtlEQWait.3 \
-	portals/man/PtlErrorStr.3 \
-	portals/man/PtlEventKindStr.3 \
-	portals/man/PtlFini.3 \
-	portals/man/PtlGet.3 \
-	portals/man/PtlGetId.3 \
-	portals/man/PtlGetJid.3 \
-	portals/man/PtlGetNIDMap.3 \
-	portals/man/PtlGetNodeMap_np.3 \
-	portals/man/PtlGetPIDMap.3 \
-	portals/man/PtlGetPut.3 \
-	portals/man/PtlGetPutRegion.3 \
-	portals/man/PtlGetRank.3 \
-	portals/man/PtlGetRankId.3 \
-	portals/man/PtlGetRegion.3 \
-	portals/man/PtlGetUid.3 \
-	portals/man/PtlHandleIsEqual.3 \
-	portals/man/PtlInit.3 \
-	portals/man/PtlMDAttach.3 \
-	portals/man/PtlMDBind.3 \
-	portals/man/PtlMDMDCopy.3 \
-	portals/man/PtlMDUnlink.3 \
-	portals/man/PtlMDUpdate.3 \
-	portals/man/PtlMEAttach.3 \
-	portals/man/PtlMEAttachAny.3 \
-	portals/man/PtlMEDump.3 \
-	portals/man/PtlMEInsert.3 \
-	portals/man/PtlMEMDAttach.3 \
-	portals/man/PtlMEMDInsert.3 \
-	portals/man/PtlMEMDPost.3 \
-	portals/man/PtlMEUnlink.3 \
-	portals/man/PtlNIDebug.3 \
-	portals/man/PtlNIDist.3 \
-	portals/man/PtlNIEqDump.3 \
-	portals/man/PtlNIFailStr.3 \
-	portals/man/PtlNIFini.3 \
-	portals/man/PtlNIHandle.3 \
-	portals/man/PtlNIInit.3 \
-	portals/man/PtlNIStatus.3 \
-	portals/man/PtlOversubscribed_np.3 \
-	portals/man/PtlPTPolled_np.3 \
-	portals/man/PtlProgress.3 \
-	portals/man/PtlPut.3 \
-	portals/man/PtlPutRegion.3 \
-	portals/man/PtlRtBarrier_np.3 \
-	portals/man/PtlRtGet_np.3 \
-	portals/man/PtlRtPmiShared_np.3 \
-	portals/man/PtlRtPut_np.3 \
-	portals/man/PtlSetJID.3 \
-	portals/man/PtlSetNIDMap.3 \
-	portals/man/PtlSetPIDMap.3 \
-	portals/man/PtlSetRank.3 \
-	portals/man/PtlTblDump.3 \
-	portals/man/cnos_barrier.3 \
-	portals/man/cnos_barrier_init.3 \
-	portals/man/cnos_get_n_pes_in_app.3 \
-	portals/man/cnos_get_nidpid_map.3 \
-	portals/man/cnos_get_rank.3 \
-	portals/man/cnos_get_size.3 \
-	portals/man/cnos_launcher.3 \
-	portals/man/cnos_pm_barrier.3 \
-	portals/man/cnos_register_ptlid.3 \
-	portals/man/p3tcp_my_nid.3 \
-	portals/man/ptl_err_str.3 \
-	portals/man/ptl_event_str.3
+# Manual pages: those of calls, types, constants and settings are made from the headers' comments, into man/ of the
+# build, beside copies of those written by hand: MANPATH=man man PtlPut.
+dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7
+EXTRA_DIST += portals/man/generate portals/man/README.md
+i = portals/include
+man_from = portals/man/generate portals/rt/p3_knobs.h nal/smartmap/smartmap.h $i/p3api/types.h $i/p3api/api.h \
+	$i/p3api/misc.h $i/p3api/debug.h $i/p3/errno.h $i/p3/nal_types.h $i/p3rt/p3rt.h $i/p3nal_utcp.h \
+	$i/p3nal_ibng.h $i/portals/nal.h $i/portals/xt.h $i/portals/reserved_ptls.h $i/portals/p3api/debug.h \
+	$i/cnos_mpi_os.h $i/pmi.h
+noinst_DATA += man/stamp
+man/stamp: $(man_from) $(dist_man_MANS)
+	$(AM_V_GEN)rm -rf man && perl $(srcdir)/portals/man/generate --src $(srcdir) -o man && \
+	for p in $(dist_man_MANS); do \
+		d=man/man$${p##*.}; test -f $$p || p=$(srcdir)/$$p; \
+		$(MKDIR_P) $$d && cp $$p $$d || exit 1; \
+	done && touch $@
+man: man/stamp
+
+install-data-local: install-made-man
+install-made-man: man/stamp
+	for s in 3 7; do \
+		$(MKDIR_P) $(DESTDIR)$(mandir)/man$$s && for p in `sed -n "s,^\(man$$s/.*\),\1,p" man/made`; do \
+			$(INSTALL_DATA) man/$$p $(DESTDIR)$(mandir)/man$$s || exit 1; \
+		done; \
+	done
+uninstall-local: uninstall-made-man
+uninstall-made-man:
+	test ! -f man/made || for p in `cat man/made`; do rm -f $(DESTDIR)$(mandir)/$$p; done
+clean-local: clean-man
+clean-man:
+	rm -rf man
+.PHONY: man install-made-man uninstall-made-man clean-man

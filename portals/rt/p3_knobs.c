@@ -29,19 +29,22 @@ struct knob {
 };
 
 static const struct knob knobs[] = {
-#define K(field, var, type, def, min, max, help) \
+#define K(field, var, type, def, min, max, unit, help, where) \
 	{ var, def, help, T_##type, min, max, offsetof(struct p3_knobs, field) },
 	P3_KNOBS(K)
 #undef K
 };
 #define NKNOBS (sizeof(knobs) / sizeof(knobs[0]))
 
-/* PTL_ names that are no knobs of ours: the job's description, and the reference implementation's settings. */
-static const char *const other_vars[] = {
-	"PTL_MY_RID", "PTL_NIDMAP", "PTL_PIDMAP", "PTL_MY_JID",
-	"PTL_IFACE", "PTL_PID2PORT_FILE", "PTL_DEF_PORTLIST",
+/* Names that are no knobs of ours: the job's description, the launcher's, those of other libraries. */
+static const struct other {
+	const char *var, *good, *def, *help;
+} others[] = {
+#define V(var, good, def, help, where) { var, good, def, help },
+	P3_OTHER_VARS(V)
+#undef V
 };
-#define NOTHER (sizeof(other_vars) / sizeof(other_vars[0]))
+#define NOTHER (sizeof(others) / sizeof(others[0]))
 
 static const char *const tri_names[] = { "no", "try", "yes" };
 static const char *const nal_names[] = { "auto", "smartmap", "gp", "loop" };
@@ -233,7 +236,8 @@ static void warn_unknown(void)
 			if (!strncmp(knobs[i].var, "PTL_", 4))
 				nearest(name, knobs[i].var, &best, &who);
 		for (size_t i = 0; i < NOTHER; i++)
-			nearest(name, other_vars[i], &best, &who);
+			if (!strncmp(others[i].var, "PTL_", 4))
+				nearest(name, others[i].var, &best, &who);
 		if (!best)
 			continue;
 		p3_log_job(P3_LOG_WARN, "%s is not a setting of this library; the nearest is %s. ptl_info -c lists all",
@@ -296,14 +300,23 @@ void p3_knobs_print(FILE *f)
 		}
 		fprintf(f, "%s=%s  (default %s, from: %s)\n    %s\n", k->var, value, k->def, source, k->help);
 	}
+	for (size_t i = 0; i < NOTHER; i++) {
+		const struct other *o = &others[i];
+		const char *value = getenv(o->var);
+
+		fprintf(f, "%s=%s  (default %s, from: %s)\n    %s\n", o->var, value ? value : o->def, *o->def ? o->def : "none",
+			value ? "environment" : "default", o->help);
+	}
 }
 
-void p3_knobs_print_man(FILE *f)
+void p3_knobs_print_raw(FILE *f)
 {
 	for (size_t i = 0; i < NKNOBS; i++) {
 		char good[96];
 
 		describe(&knobs[i], good, sizeof(good));
-		fprintf(f, ".TP\n.B %s\n%s.\nMust be %s; default %s.\n", knobs[i].var, knobs[i].help, good, knobs[i].def);
+		fprintf(f, "%s|%s|%s|%s\n", knobs[i].var, knobs[i].help, good, knobs[i].def);
 	}
+	for (size_t i = 0; i < NOTHER; i++)
+		fprintf(f, "%s|%s|%s|%s\n", others[i].var, others[i].help, others[i].good, others[i].def);
 }

@@ -2,9 +2,8 @@
 /*
  * p3_knobs.h - every setting that a user can make, described once
  *
- * The list below gives the struct, the parser, "ptl_info -c" and the table of portals-env(7) (a test compares).
- * Read once, by p3_knobs_get(); nothing else calls getenv(), except for the variables by which a launcher describes
- * the job (PMI_*, PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP, PTL_MY_JID: p3_rt.c, p3_env.c).
+ * The list below gives the struct, the parser, "ptl_info -c" and portals-knobs(7) (portals/man/generate makes that, a
+ * test compares). Read once, by p3_knobs_get(). Nothing else calls getenv() but for the variables of the second list.
  *
  * Types: tri   no|try|yes				size  bytes; K, M, G allowed
  *        num   a decimal number			flags words of heap,data,stack, or all, or none
@@ -21,42 +20,144 @@ enum p3_tri { P3_NO, P3_TRY, P3_YES };
 enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP, P3_NAL_LOOP };
 enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADOPT_ALL = 7 };	/* smartmap.h's bits */
 
-/* field, variable, type, default as the user would write it, min, max, help */
+/* field, variable, type, default as the user would write it, min, max, unit, help, where it is read */
 #define P3_KNOBS(K)									\
-	K(smartmap, "PTL_SMARTMAP", tri, "try", P3_NO, P3_YES,				\
-	  "map peers on this node: no, try (fall back), yes (or fail)")			\
-	K(adopt, "PTL_ADOPT", flags, "all", 0, P3_ADOPT_ALL,				\
-	  "memory that peers may see directly: heap,data,stack, all or none")		\
-	K(cma, "PTL_CMA", tri, "try", P3_NO, P3_YES,					\
-	  "process_vm_readv for memory outside the windows: no, try, yes")		\
-	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_LOOP,				\
-	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses")	\
-	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0,					\
-	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), seed=")	\
-	K(pes_per_node, "PTL_PES_PER_NODE", num, "0", 0, 1000000,			\
-	  "ranks of each virtual node on one machine; 0: nodes are the launcher's")	\
-	K(spin, "PTL_SPIN", num, "2000", 0, 1000000000,					\
-	  "polls of a waiting call before it starts to yield the core")			\
-	K(yield, "PTL_YIELD", num, "200", 0, 1000000000,				\
-	  "yields before a waiting call sleeps")					\
-	K(inbox_max, "PTL_INBOX_MAX", size, "512", 0, 8 << 10,				\
-	  "longest put in bytes that is left in the inbox of a peer that polls")	\
-	K(lane_kb, "PTL_LANE_KB", num, "64", 32, 256,					\
-	  "KiB of inbox that each peer has in a process, while it polls")		\
-	K(index_from, "PTL_INDEX_FROM", num, "16", 0, 65536,				\
-	  "entries of a match list from which on it has an index; 0: it is walked")	\
-	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64,				\
-	  "signal that prints queues and messages; none: signals are the application's")	\
-	K(hang_dump_s, "PTL_HANG_DUMP_S", num, "0", 0, 1000000,				\
-	  "print queues and messages after so many seconds without progress; 0: never")	\
-	K(init_timeout_s, "PTL_INIT_TIMEOUT_S", num, "30", 1, 86400,			\
-	  "seconds to wait at start for the launcher and the other ranks")		\
-	K(log, "PTL_LOG", level, "warn", 0, 4,						\
-	  "how much is said on stderr: error, warn, diag, info, debug")			\
-	K(reorder_method, "MPICH_RANK_REORDER_METHOD", num, "1", 0, 3,			\
-	  "order of ranks: 0 round-robin, 1 node by node, 2 folded, 3 from a file")	\
-	K(reorder_file, "MPICH_RANK_REORDER_FILE", path, "MPICH_RANK_ORDER", 0, 0,	\
-	  "file for method 3; a list of ranks and ranges such as 0-15, 31-16")
+	K(smartmap, "PTL_SMARTMAP", tri, "try", P3_NO, P3_YES, "",			\
+	  "map peers on this node: no, try (fall back), yes (or fail)",			\
+	  "nal/smartmap/nal_start.c")							\
+	K(adopt, "PTL_ADOPT", flags, "all", 0, P3_ADOPT_ALL, "",			\
+	  "memory that peers may see directly: heap,data,stack, all or none",		\
+	  "nal/smartmap/nal_start.c")							\
+	K(cma, "PTL_CMA", tri, "try", P3_NO, P3_YES, "",				\
+	  "process_vm_readv for memory outside the windows: no, try, yes",		\
+	  "nal/smartmap/nal_start.c")							\
+	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_LOOP, "",			\
+	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses",	\
+	  "portals/api/ni.c, portals/rt/p3_rt.c")					\
+	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0, "",				\
+	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), seed=",	\
+	  "nal/loop/nal_loop.c")							\
+	K(iface, "PTL_IFACE", text, "any", 0, 0, "",					\
+	  "network device on which others are let in, and whose address p3tcp_my_nid gives; any: all",	\
+	  "nal/gp/nal_gp.c, portals/api/job.c")						\
+	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
+	  "TCP ports to listen on, such as 21000:21001 or 21000-21023: the first free one; any: the system's choice", \
+	  "nal/gp/nal_gp.c")								\
+	K(pid2port, "PTL_PID2PORT_FILE", path, "none", 0, 0, "",			\
+	  "file of lines \"pid port\": TCP ports of process ids; those not in it follow PTL_DEF_PORTLIST",	\
+	  "nal/gp/nal_gp.c")								\
+	K(pes_per_node, "PTL_PES_PER_NODE", num, "0", 0, 1000000, "ranks",		\
+	  "ranks of each virtual node on one machine; 0: nodes are the launcher's",	\
+	  "portals/rt/p3_rt.c")								\
+	K(spin, "PTL_SPIN", num, "2000", 0, 1000000000, "polls",			\
+	  "polls of a waiting call before it starts to yield the core",			\
+	  "portals/api/ni.c")								\
+	K(yield, "PTL_YIELD", num, "200", 0, 1000000000, "yields",			\
+	  "yields before a waiting call sleeps",					\
+	  "portals/api/ni.c")								\
+	K(inbox_max, "PTL_INBOX_MAX", size, "512", 0, 8 << 10, "",			\
+	  "longest put in bytes that is left in the inbox of a peer that polls",	\
+	  "nal/smartmap/nal_start.c")							\
+	K(lane_kb, "PTL_LANE_KB", num, "64", 32, 256, "KiB",				\
+	  "KiB of inbox that each peer has in a process, while it polls",		\
+	  "portals/api/ni.c")								\
+	K(index_from, "PTL_INDEX_FROM", num, "16", 0, 65536, "entries",			\
+	  "entries of a match list from which on it has an index; 0: it is walked",	\
+	  "portals/api/ni.c")								\
+	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64, "",			\
+	  "signal that prints queues and messages; none: signals are the application's",	\
+	  "portals/api/dump.c")								\
+	K(hang_dump_s, "PTL_HANG_DUMP_S", num, "0", 0, 1000000, "seconds",		\
+	  "print queues and messages after so many seconds without progress; 0: never",	\
+	  "portals/api/ni.c")								\
+	K(init_timeout_s, "PTL_INIT_TIMEOUT_S", num, "30", 1, 86400, "seconds",		\
+	  "seconds to wait at start for the launcher and the other ranks",		\
+	  "portals/rt/p3_rt.c, nal/smartmap/nal_start.c, nal/gp/nal_gp.c")		\
+	K(log, "PTL_LOG", level, "warn", 0, 4, "",					\
+	  "how much is said on stderr: error, warn, diag, info, debug",			\
+	  "portals/rt/p3_knobs.c, tools/ptl_info.c")					\
+	K(reorder_method, "MPICH_RANK_REORDER_METHOD", num, "1", 0, 3, "",		\
+	  "order of ranks: 0 round-robin, 1 node by node, 2 folded, 3 from a file",	\
+	  "portals/rt/p3_rt.c")								\
+	K(reorder_file, "MPICH_RANK_REORDER_FILE", path, "MPICH_RANK_ORDER", 0, 0, "",	\
+	  "file for method 3; a list of ranks and ranges such as 0-15, 31-16",		\
+	  "portals/rt/p3_rt.c")
+
+/*
+ * Variables that are no settings of libportals, or that are read before or without it: what a good value is, default,
+ * help, where it is read. tests/doc/t_knobs.pl looks for variables that are read elsewhere.
+ */
+#define P3_OTHER_VARS(V)								\
+	V("PTL_MY_RID", "a number from 0 on", "",					\
+	  "rank of this process, of a job without a launcher",				\
+	  "portals/rt/p3_env.c, portals/rt/p3_log.c")					\
+	V("PTL_NIDMAP", "numbers from 0 to 4294967294, colon separated", "",		\
+	  "node ids of all ranks, of a job without a launcher; equal ones are on one node",	\
+	  "portals/rt/p3_env.c")							\
+	V("PTL_PIDMAP", "numbers from 0 to 4294967294, colon separated", "",		\
+	  "process ids of all ranks, of a job without a launcher; those of Unix or any others",	\
+	  "portals/rt/p3_env.c")							\
+	V("PTL_MY_JID", "a number from 1 to 4294967294", "that of the maps or the launcher's",	\
+	  "number of the job: two jobs of one user with the same maps at the same time need different ones",	\
+	  "portals/rt/p3_env.c")							\
+	V("PMI_FD", "an open socket", "",						\
+	  "connection to the launcher, set by it",					\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c")					\
+	V("PMI_RANK", "a number from 0 on", "",						\
+	  "the launcher's number of this process, set by it",				\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c")					\
+	V("PMI_SIZE", "a number from 1 on", "",						\
+	  "number of processes, set by the launcher",					\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, nal/smartmap/heap.c")		\
+	V("PMI_PORT", "host:port", "",							\
+	  "where the launcher listens, set by it",					\
+	  "portals/rt/p3_pmi.c")							\
+	V("PMI_ID", "a number from 0 on", "",						\
+	  "what this process is called there, set by the launcher",			\
+	  "portals/rt/p3_pmi.c")							\
+	V("SMARTMAP_MALLOC", "no, or anything else", "",				\
+	  "no: libsmartmap-malloc leaves malloc to the C library",			\
+	  "nal/smartmap/heap.c")							\
+	V("SMARTMAP_FORCE_OFF",								\
+	  "words of windows,data,stack,heap,huge,cma,fork,membarrier,pagemap,mincore,mailbox", "",	\
+	  "for tests: treat these as if the system did not have them",			\
+	  "nal/smartmap/smap_init.c")							\
+	V("SMARTMAP_FORCE_SPACE", "a number of bits from 32 to 61", "",		\
+	  "for tests: windows are made as if addresses had no more bits",		\
+	  "nal/smartmap/smap_space.c")							\
+	V("LD_PRELOAD", "libraries", "",						\
+	  "the dynamic linker's; looked at to say why memory is not shared",		\
+	  "nal/smartmap/smap_maps.c, tools/ptl_info.c")					\
+	V("SHMEM_SYMMETRIC_SIZE", "bytes, also with a fraction, and k, m, g or t", "256m",	\
+	  "symmetric heap of each PE; the same on all",					\
+	  "shmem-portals/src/init.c")							\
+	V("SMA_SYMMETRIC_SIZE", "as SHMEM_SYMMETRIC_SIZE", "",				\
+	  "older name of SHMEM_SYMMETRIC_SIZE",						\
+	  "shmem-portals/src/init.c")							\
+	V("SHMEM_VERSION", "anything", "",						\
+	  "PE 0 prints name and version at the start",					\
+	  "shmem-portals/src/init.c")							\
+	V("SMA_VERSION", "anything", "",						\
+	  "older name of SHMEM_VERSION",						\
+	  "shmem-portals/src/init.c")							\
+	V("SHMEM_INFO", "anything", "",							\
+	  "PE 0 prints the settings of SHMEM at the start",				\
+	  "shmem-portals/src/init.c")							\
+	V("SMA_INFO", "anything", "",							\
+	  "older name of SHMEM_INFO",							\
+	  "shmem-portals/src/init.c")							\
+	V("MPICH_PTL_EAGER_MAX_SIZE", "a number from 0 to 8160", "4096",		\
+	  "MPI messages of up to this many bytes travel with their envelope; the receiver fetches larger ones",	\
+	  "mpich-ch3-portals/src/ch3_init.c")						\
+	V("MPICH_PTL_SPIN", "a number from 1 on", "2000, or 20 with more ranks than cores",	\
+	  "how many times a blocking call of MPI looks for a message before it gives up the core",	\
+	  "mpich-ch3-portals/src/ch3_init.c")						\
+	V("MPICH_SMARTMAP_MALLOC", "no, or anything else", "",				\
+	  "no: mpicc links without libsmartmap-malloc",					\
+	  "mpich-ch3-portals/build-mpich")						\
+	V("MPT_HYDRA", "a path", "",							\
+	  "mpiexec.hydra, or its folder; else beside aprun, then in PATH",		\
+	  "tools/aprun")
 
 #define P3_KNOB_T_tri	long
 #define P3_KNOB_T_num	long
@@ -69,7 +170,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOB_T_text	const char *
 
 struct p3_knobs {
-#define K(field, var, type, def, min, max, help) P3_KNOB_T_##type field;
+#define K(field, var, type, def, min, max, unit, help, where) P3_KNOB_T_##type field;
 	P3_KNOBS(K)
 #undef K
 };
@@ -85,7 +186,7 @@ const struct p3_knobs *p3_knobs_get(const char **err);
 /* The table of "ptl_info -c": value, default, where it was set, help; bad values are shown as such. */
 void p3_knobs_print(FILE *f);
 
-/* The table of the manual page, in man(7) form. */
-void p3_knobs_print_man(FILE *f);
+/* What the manual page must say of each: "variable|help|what it must be|default". */
+void p3_knobs_print_raw(FILE *f);
 
 #endif

@@ -1,10 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The return codes that a header's comment and a manual page give a call are those that its code can return.
+# The return codes that the comment of a call gives, and so its manual page, are those that its code can return.
 #
-# "Can return": PTL_ codes that stand in the function, or in one that it calls and that returns an int, unless they are
-# compared with. A code that is found so and cannot come stands in %never, with the reason. PTL_OK and PTL_NO_INIT go
-# without saying in the comments (the header's first paragraph has them).
+# "Can return": PTL_ and PMI_ codes that stand in the function, or in one that it calls and that returns an int, unless they
+# are compared with. A code that is found so and cannot come stands in %never, with the reason. What the comments say tells
+# portals/man/generate --codes, which has made the pages; that these have the same is looked at, too.
 use strict;
 use warnings;
 
@@ -16,6 +16,9 @@ my %never = (
 			    PTL_ME_LIST_TOO_LONG => 'the list is empty' },
 	PtlMEMDAttach => { PTL_ME_INVALID => 'there is no base', PTL_MD_NO_UPDATE => 'there is no test queue' },
 	PtlMEMDInsert => { PTL_NI_INVALID => 'it is that of the base', PTL_MD_NO_UPDATE => 'there is no test queue' },
+	PtlMDMDCopy => { PTL_MD_ILLEGAL => 'it is the whole descriptor' },
+	PtlProgress => { PTL_EQ_DROPPED => 'its wait fetches no event', PTL_EQ_EMPTY => 'its wait fetches no event',
+			 PTL_SEGV => 'the event of its wait is its own' },
 	PtlEQWait => { PTL_EQ_EMPTY => 'it waits for ever' },
 );
 # In these functions the codes of those are looked at, and others returned.
@@ -25,11 +28,14 @@ sub slurp { my ($f) = @_; local $/; open(my $h, '<', $f) or die "$f: $!"; my $t 
 
 my $types = slurp("$src/portals/include/p3/errno.h");
 my ($enum) = $types =~ /typedef enum \{([^}]*PTL_MAX_ERRNO[^}]*)\} ptl_err_t/ or die "no ptl_err_t";
+$enum =~ s{/\*.*?\*/}{}gs;
 my %is_code = map { $_ => 1 } grep { $_ ne 'PTL_MAX_ERRNO' } $enum =~ /\b(PTL_\w+)/g;
+my $pmi = slurp("$src/portals/include/pmi.h");
+$is_code{$_} = 1 for $pmi =~ /^#define (PMI_(?:SUCCESS|FAIL|ERR_\w+))/mg;
 
 # ---- the code ----
 my (%codes, %calls, %global);	# by "file:function"; %global: function => that
-for my $file (glob("$src/portals/api/*.[ch] $src/portals/lib/*.[ch] $src/nal/smartmap/nal_*.c $src/portals/rt/*.c")) {
+for my $file (glob("$src/portals/api/*.[ch] $src/portals/lib/*.[ch] $src/nal/smartmap/nal_*.c $src/portals/rt/*.c $src/portals/pmi/*.c")) {
 	my $text = slurp($file);
 	$text =~ s{/\*.*?\*/}{ }gs;
 	$text =~ s{"(?:\\.|[^"\\])*"}{""}g;
@@ -41,9 +47,9 @@ for my $file (glob("$src/portals/api/*.[ch] $src/portals/lib/*.[ch] $src/nal/sma
 		my $id = "$file:$name";
 		$global{$name} = $id;
 		$codes{$id}{PTL_NO_INIT} = 1 if $body =~ s/P3A_CHECK_UP//;
-		$body =~ s/[=!]=\s*PTL_\w+//g;
+		$body =~ s/[=!]=\s*(?:PTL|PMI)_\w+//g;
 		$body =~ s/case PTL_\w+//g;
-		$codes{$id}{$_} = 1 for grep { $is_code{$_} } $body =~ /\b(PTL_[A-Z_]+)\b/g;
+		$codes{$id}{$_} = 1 for grep { $is_code{$_} } $body =~ /\b((?:PTL|PMI)_[A-Z_]+)\b/g;
 		$calls{$id}{$_} = 1 for $body =~ /\b(\w+)\s*\(/g;
 		$calls{$id}{"nal_$_"} = 1 for $body =~ /nal->(\w+)\s*\(/g;
 		delete $calls{$id}{$_} for keys %{ $swallows{$name} || {} };
@@ -70,37 +76,22 @@ sub can_return
 	my ($f) = @_;
 	my %s = map { $_ => 1 } reachable($global{$f} || die("no $f"), {});
 
-	delete $s{$_} for keys %{ $never{$f} || {} };
+	delete $s{$_} for keys %{ $never{$f} || {} }, grep { substr($_, 0, 3) ne ($f =~ /^PMI/ ? 'PMI' : 'PTL') } keys %s;
 	return %s;
 }
 
-# ---- the comments: each belongs to the prototypes that follow it ----
-my (%said, %group, @order);
-for my $file ("$src/portals/include/p3api/api.h", "$src/portals/include/p3rt/p3rt.h") {
-	my $comment;
-	for my $piece (slurp($file) =~ m{(/\*\*.*?\*/|^[a-z][\w ]*\bPtl\w+\([^;]*;)}gms) {
-		if ($piece =~ m{^/\*\*}) {
-			$comment = $piece;
-			next;
-		}
-		my ($f) = $piece =~ /^int\b.*?(Ptl\w+)\(/ or next;
-		push @order, $f;
-		$group{$f} = $comment;
-	}
+# ---- what is said: by call, and which calls share a page ----
+my (%said, %page, @order);
+for (`perl '$src/portals/man/generate' --codes --src '$src'`) {
+	my ($f, @c) = split;
+	$said{$f} = { map { $_ => 1 } grep { $is_code{$_} } @c };
+	push @order, $f if grep { $is_code{$_} } @c;
 }
-for my $f (@order) {
-	my ($list) = $group{$f} =~ /Return:(.*)/s;
-	my %s = map { $_ => 1 } grep { $is_code{$_} } ($list || $group{$f}) =~ /\b(PTL_[A-Z_]+)\b/g;
-	my $without = '';
-
-	if ($group{$f} =~ /[Cc]odes (?:as|of) (Ptl\w+)(?: without (PTL_\w+))?/) {
-		die "$f: codes as $1, which comes later" unless $said{$1};
-		$without = $2 || '';
-		$s{$_} = 1 for keys %{ $said{$1} };
-	}
-	delete @s{'PTL_OK', 'PTL_NO_INIT', $without};
-	$said{$f} = \%s;
+for (`perl '$src/portals/man/generate' --names --src '$src'`) {
+	my ($p, $kind, $f) = split;
+	$page{$f} = $p if $kind eq 'call';
 }
+die "nothing is said" unless @order > 50;
 
 my $n = 0;
 sub report { my ($bad, $name) = @_; print $bad ? 'not ok ' : 'ok ', ++$n, " - $name\n"; print "# $_\n" for @{ $_[2] || [] } }
@@ -116,37 +107,31 @@ sub compare	# WHAT, SAID, CAN: complaints
 
 my @bad;
 for my $f (@order) {
-	my %can;		# of all calls under this comment
-	for my $g (grep { $group{$_} eq $group{$f} } @order) {
+	my %can;		# of all calls of this page
+	for my $g (grep { $page{$_} eq $page{$f} } @order) {
 		my %c = can_return($g);
 		@can{ keys %c } = values %c;
 	}
-	delete @can{'PTL_OK', 'PTL_NO_INIT'};
 	push @bad, compare($f, $said{$f}, \%can);
 }
 report(scalar(@bad), 'the comments of the headers give the codes of the calls', \@bad);
 
 @bad = ();
-my %exported = map { $_ => 1 } @order;
-for my $page (glob("$src/portals/man/Ptl*.3")) {
-	my $text = slurp($page);
-	next if $text =~ /^\.so /m;
-	my ($list) = $text =~ /^\.Sh RETURN VALUES\n(.*?)(?=^\.Sh )/ms;
-	my @calls = grep { $exported{$_} } $text =~ /^\.Fo (Ptl\w+)/gm;
-	my (%said, %can, $name);
-
-	next unless @calls && $list;
-	$said{$_} = 1 for grep { $is_code{$_} } map { /\b(PTL_\w+)/g } $list =~ /^\.It (.*)/gm;
-	next unless %said;
-	for my $f (@calls) {
-		my %c = can_return($f);
-		@can{ keys %c } = values %c;
-	}
-	delete $_->{PTL_OK} for \%can, \%said;
-	($name) = $page =~ m{([^/]+)$};
-	push @bad, compare($name, \%said, \%can);
+for my $f (sort keys %page) {
+	next if $said{$f} || !$global{$f} || $f !~ /^(?:Ptl|PMI_)/;
+	my %c = can_return($f);
+	push @bad, "$f: returns codes, and says none" if keys %c;
 }
-report(scalar(@bad), 'the manual pages give the codes of the calls', \@bad);
+report(scalar(@bad), 'no call has codes of which nothing is said', \@bad);
+
+@bad = ();
+for my $f (@order) {
+	my $text = slurp(($ENV{P3_BUILD} || '.') . "/man/man3/$page{$f}.3");
+	my ($list) = $text =~ /^\.Sh RETURN VALUES\n(.*?)(?=^\.Sh )/ms;
+	my %in = map { $_ => 1 } grep { $is_code{$_} } map { /\b((?:PTL|PMI)_\w+)/g } ($list // '') =~ /^\.It (.*)/gm;
+	push @bad, map { "$page{$f}.3 lacks $_" } grep { !$in{$_} } keys %{$said{$f}};
+}
+report(scalar(@bad), 'the manual pages have these codes', \@bad);
 
 # The check must be able to find something.
 my %never_said = %{ $said{PtlPut} };

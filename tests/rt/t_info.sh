@@ -8,11 +8,11 @@ ok() {	# STATUS NAME
 	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
 }
 for v in ${!PTL_@}; do unset "$v"; done
-sed -n '/^\.SS Settings$/,/^\.SS The order/p' "$man/portals-env.7" | sed '1,2d;$d' >have
+perl "$P3_SRC/portals/man/generate" --knobs --src "$P3_SRC" >have
 "$info" --man >want
-cmp -s have want
+[ -s have ] && cmp -s have want
 ok $? t_manual_page_has_the_settings
-cmp -s have want || { diff have want; echo "(make knobs-man writes the page)"; } | sed 's/^/# /' >&2
+cmp -s have want || diff have want | sed 's/^/# /' >&2
 "$info" >out 2>&1 && grep -q '^smartmap: ' out; ok $? t_paths
 PTL_SMARTMAP=no "$info" >out 2>&1 && grep -q '^smartmap: off for your memory (PTL_SMARTMAP=no)' out &&
 	grep -q '^  data  *no ' out; ok $? t_paths_when_off

@@ -108,7 +108,7 @@ static void t_table_shows_value_default_source_and_help(void)
 	CHECK_HAS(s.out_text, "PTL_SPIN=7  (default 2000, from: environment)");
 	CHECK_HAS(s.out_text, "PTL_YIELD=200  (default 200, from: default)");
 	CHECK_HAS(s.out_text, "PTL_CMA=perhaps  (BAD: must be no, try or yes)");
-#define K(field, var, type, def, min, max, help) CHECK_HAS(s.out_text, var); CHECK_HAS(s.out_text, help);
+#define K(field, var, type, def, min, max, unit, help, where) CHECK_HAS(s.out_text, var); CHECK_HAS(s.out_text, help);
 	P3_KNOBS(K)
 #undef K
 }

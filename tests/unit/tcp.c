@@ -79,6 +79,7 @@ static const struct tcp_user user = {
 static void start(const char *key0, const char *key1)
 {
 	struct in_addr lo = { htonl(INADDR_LOOPBACK) };
+	const uint16_t any_port = 0;
 
 	loop = ev_loop_new(EVBACKEND_EPOLL);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -88,7 +89,7 @@ static void start(const char *key0, const char *key1)
 		memcpy(end[i].t.key, i ? key1 : key0, 16);
 		end[i].place.n = 1;
 		end[i].place.addr[0] = lo;
-		if (tcp_start(&end[i].t, lo, &end[i].place.port))
+		if (tcp_start(&end[i].t, lo, &any_port, 1, &end[i].place.port))
 			bail("no port");
 	}
 }

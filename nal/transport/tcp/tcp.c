@@ -549,9 +549,26 @@ static void woken(struct ev_loop *loop, ev_async *w, int events)
 {
 }
 
-int tcp_start(struct tcp *t, struct in_addr addr, uint16_t *port)
+/* A listening socket, or -errno. Two that bind at once both succeed, given SO_REUSEADDR: listen() tells. */
+static int listen_at(struct in_addr addr, uint16_t port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1, rc;
+
+	if (fd < 0)
+		return -errno;
+	if (port)	/* connections of a job before may still be in TIME_WAIT there */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (!bind(fd, (struct sockaddr *)&sa, sizeof(sa)) && !listen(fd, SOMAXCONN))
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port)
+{
+	struct sockaddr_in sa;
 	socklen_t len = sizeof(sa);
 	int rc;
 
@@ -563,12 +580,14 @@ int tcp_start(struct tcp *t, struct in_addr addr, uint16_t *port)
 		ev_timer_init(&t->out[i].timer, out_timer, 0., 0.);
 		t->out[i].timer.data = &t->out[i];
 	}
-	t->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (t->fd < 0 || bind(t->fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(t->fd, SOMAXCONN) ||
-	    getsockname(t->fd, (struct sockaddr *)&sa, &len)) {
-		rc = -errno;
+	t->fd = -EADDRINUSE;
+	for (int i = 0; i < n && t->fd < 0; i++)
+		t->fd = listen_at(addr, ports[i]);
+	if (t->fd < 0 || getsockname(t->fd, (struct sockaddr *)&sa, &len)) {
+		rc = t->fd < 0 ? t->fd : -errno;
 		if (t->fd >= 0)
 			close(t->fd);
+		t->fd = -1;
 		free(t->out);
 		t->out = NULL;
 		return rc;

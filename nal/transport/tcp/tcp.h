@@ -73,8 +73,10 @@ struct tcp {
 	uint64_t refused;		/* connections without the key */
 };
 
-/* Listen at @addr, any port: 0 or -errno. The port goes to @port (host order). */
-int tcp_start(struct tcp *t, struct in_addr addr, uint16_t *port);
+/*
+ * Listen at @addr, at the first free one of @n @ports (host order; 0: any): 0 or -errno. It goes to @port.
+ */
+int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port);
 /* Give the link a frame for @rank: 0, or 1: no room now; tcp_user.writable() or gone() follows. The payload is
  * there. */
 int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * p3/errno.h - return codes of the Portals calls (3.3)
- *
- * The first 24 are the specification's, with the reference's numbers. Those behind PTL_MAX_ERRNO are names that the XT
- * and other implementations return; programs have them in their switches. Of these ours returns only PTL_IFACE_DUP, and
- * that only to programs for the XT (portals/portals3.h).
+ * p3/errno.h - return codes of the Portals calls (3.3); included by <portals3.h>
  */
 #ifndef P3_ERRNO_H
 #define P3_ERRNO_H
 
+/**
+ * ptl_err_t - return codes
+ *
+ * The first 24 are the specification's, with the reference implementation's numbers. Those behind PTL_MAX_ERRNO are
+ * names that the XT and other implementations return; programs have them in their switches. Of these ours returns
+ * only PTL_IFACE_DUP, and that only to programs for the XT. The calls return int.
+ *
+ * Source: Portals 3.3, section 3.3.
+ * See: PtlErrorStr, portals-xt(7)
+ */
 typedef enum {
 	PTL_OK = 0,			/* success */
 	PTL_AC_INDEX_INVALID = 1,	/* no such access control entry */
@@ -38,18 +44,18 @@ typedef enum {
 	PTL_MAX_ERRNO = 25,		/* number of codes with a name in ptl_err_str[] up to here */
 
 	PTL_IFACE_DUP = 32,		/* the interface was open already; the handle is good */
-	PTL_VAL_FAILED,
-	PTL_PT_VAL_FAILED = PTL_VAL_FAILED,
-	PTL_NAL_FAILED,
-	PTL_NOT_IMPLEMENTED,
-	PTL_NO_ACK,
-	PTL_EQ_IN_USE,
-	PTL_PID_IN_USE,
-	PTL_INV_EQ_SIZE,
-	PTL_AGAIN,
-	PTL_IOV_INVALID,
-	PTL_IOV_TOO_MANY,
-	PTL_IOV_TOO_SMALL,
+	PTL_VAL_FAILED,			/* never returned; a check of arguments failed */
+	PTL_PT_VAL_FAILED = PTL_VAL_FAILED,	/* never returned; another spelling */
+	PTL_NAL_FAILED,			/* never returned; the network failed */
+	PTL_NOT_IMPLEMENTED,		/* never returned; not there */
+	PTL_NO_ACK,			/* never returned; no acknowledgement came */
+	PTL_EQ_IN_USE,			/* never returned; descriptors name the queue */
+	PTL_PID_IN_USE,			/* never returned; the process id is taken: here PTL_PID_INVALID */
+	PTL_INV_EQ_SIZE,		/* never returned; a queue of no size */
+	PTL_AGAIN,			/* never returned; call again: here PTL_NO_SPACE */
+	PTL_IOV_INVALID,		/* never returned; a vector that is not one */
+	PTL_IOV_TOO_MANY,		/* never returned; a vector of too many entries: here PTL_MD_ILLEGAL */
+	PTL_IOV_TOO_SMALL,		/* never returned; a vector of too few entries */
 	PTL_ERRNO_END_NP		/* entries of ptl_err_str[]; those from 25 to 31 are PTL_UNKNOWN_ERROR */
 } ptl_err_t;
 

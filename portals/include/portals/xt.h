@@ -17,16 +17,28 @@
 extern "C" {
 #endif
 
-#define PTL_MD_EVENT_AUTO_UNLINK_ENABLE		PTL_MD_UNLINK_EVENT_NP
-#define PTL_MD_EVENT_MANUAL_UNLINK_ENABLE	PTL_MD_UNLINK_EVENT_MANUAL_NP
-#define PTL_MD_FLAG_AUTO_UNLINK			PTL_MD_UNLINK_EVENT_NP
+/**
+ * PTL_MD_EVENT_AUTO_UNLINK_ENABLE, PTL_MD_EVENT_MANUAL_UNLINK_ENABLE, PTL_MD_FLAG_AUTO_UNLINK - options of the XT
+ *
+ * For member options of ptl_md_t, in programs for the XT only. The last three are of kernel programs: they are 0,
+ * since there is nothing here that they could change.
+ *
+ * Source: The XT's.
+ * See: PTL_MD_OP_PUT, portals-xt(7)
+ */
+#define PTL_MD_EVENT_AUTO_UNLINK_ENABLE		PTL_MD_UNLINK_EVENT_NP		/* UNLINK when it unlinks itself */
+#define PTL_MD_EVENT_MANUAL_UNLINK_ENABLE	PTL_MD_UNLINK_EVENT_MANUAL_NP	/* UNLINK on explicit unlinking, too */
+#define PTL_MD_FLAG_AUTO_UNLINK			PTL_MD_UNLINK_EVENT_NP		/* older spelling of the first */
+#define PTL_MD_LUSTRE_COMPLETION_SEMANTICS	0	/* of kernel programs: nothing */
+#define PTL_MD_PHYS				0	/* of kernel programs: nothing */
+#define PTL_MD_LOCAL_ALIGN8			0	/* of kernel programs: nothing */
 
-/* Of kernel programs: there is nothing here that they could change. */
-#define PTL_MD_LUSTRE_COMPLETION_SEMANTICS	0
-#define PTL_MD_PHYS				0
-#define PTL_MD_LOCAL_ALIGN8			0
-
-#define PTL_MAX_TRANS_SZ	0x80000000UL	/* longest transfer that programs may expect */
+/**
+ * PTL_MAX_TRANS_SZ - longest transfer on the XT
+ *
+ * Source: The XT's.
+ */
+#define PTL_MAX_TRANS_SZ	0x80000000UL	/* bytes that programs may expect; here there is no limit */
 
 static __inline__ ptl_process_id_t p3_xt_id(ptl_process_id_t id)
 {

@@ -5,6 +5,14 @@
 
 #include <p3api/debug.h>
 
+/**
+ * PTL_DEBUG_ALL - the XT's names of the subjects of PtlNIDebug
+ *
+ * Each is that of the reference implementation with the same end.
+ *
+ * Source: The XT's.
+ * See: PTL_DBG_API, PtlNIDebug
+ */
 #define PTL_DEBUG_API		PTL_DBG_API
 #define PTL_DEBUG_PARSE		PTL_DBG_PARSE
 #define PTL_DEBUG_MOVE		PTL_DBG_MOVE

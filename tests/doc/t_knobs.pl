@@ -1,0 +1,79 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Every variable of the environment that the tree reads stands in a table of portals/rt/p3_knobs.h, with the file that reads
+# it, and is told in portals-knobs(7); nothing stands there that is not read.
+use strict;
+use warnings;
+
+my $src = $ENV{P3_SRC} || $ENV{srcdir};
+my $build = $ENV{P3_BUILD} || '.';
+# getenv() of a name that it is given: whose callers name it. Each of these is looked at in the same file.
+my %given = ('portals/rt/p3_knobs.c' => 'the parser', 'portals/rt/p3_env.c' => 1, 'portals/rt/p3_pmi.c' => 1, 'portals/rt/p3_log.c' => 1,
+	     'shmem-portals/src/init.c' => 1);
+my ($n, $failed) = (0, 0);
+
+sub slurp { my ($f) = @_; local $/; open(my $h, '<', $f) or die "$f: $!"; my $t = <$h>; return $t }
+sub report { my ($name, @bad) = @_; print @bad ? 'not ok ' : 'ok ', ++$n, " - $name\n"; print "# $_\n" for @bad; $failed ||= @bad }
+
+# ---- the tables ----
+my $text = slurp("$src/portals/rt/p3_knobs.h");
+my (%where, %field);
+my $str = qr/"(?:\\.|[^"\\])*"/;
+while ($text =~ /\bK\((\w+), "(\w+)",(?:[^()"]|$str|\([^()]*\))*?($str)\)/g) { $where{$2} = $3; $field{$2} = $1 }
+while ($text =~ /\bV\("(\w+)",(?:[^()"]|$str)*?($str)\)/g) { $where{$1} = $2 }
+s/"//g for values %where;
+report('the tables are understood', keys %where > 30 ? () : 'too few');
+
+# ---- the code ----
+my @file = grep { !m{/build-mpich$} } map { chomp; s{^\Q$src\E/}{}r }
+	`find '$src/portals' '$src/nal' '$src/shmem-portals' '$src/mpich-ch3-portals' '$src/kernel-nal' '$src/tools' -name '*.[ch]' | sort`;
+my @bad;
+for my $f (@file) {
+	(my $t = slurp("$src/$f")) =~ s{/\*.*?\*/}{}gs;
+	while ($t =~ /\b(?:secure_)?getenv\(([^)]*)\)/g) {
+		if ($1 =~ /^"(\w+)"$/) {
+			push @bad, "$f reads $1, which is in no table" unless defined $where{$1};
+			push @bad, "$f reads $1: the table says $where{$1}" if defined $where{$1} && index($where{$1}, $f) < 0;
+		} else {
+			push @bad, "$f: getenv($1): of which variables?" unless $given{$f};
+		}
+	}
+	next unless $given{$f};
+	# whose names it is given: each string that looks like a variable is one, or part of a sentence
+	while ($t =~ /"((?:PTL|PMI|SMA|SHMEM|MPICH|SMARTMAP)_[A-Z][A-Z0-9_]*)"/g) {
+		push @bad, "$f reads $1, which is in no table" unless defined $where{$1} || $1 =~ /_NP$|^PMI_process|^MPICH_RANK_ORDER$/;
+	}
+}
+while (my ($f) = each %given) { push @bad, "$f: is not there" unless grep { $_ eq $f } @file }
+report('every getenv() is of a variable in the tables', @bad);
+
+@bad = ();
+for my $v (sort keys %where) {
+	for my $f (split /, /, $where{$v}) {
+		my $t = eval { slurp("$src/$f") } // (push(@bad, "$v: no file $f"), next);
+		(my $cvar = $v) =~ s/^MPICH_/MPIR_CVAR_/;
+		push @bad, "$v is not read in $f" unless defined $field{$v} && $t =~ /(?:->|\.)$field{$v}\b/ ||
+			$t =~ (defined $field{$v} ? qr/getenv\("$v"\)/ : qr/\b(?:$v|$cvar)\b/);
+	}
+}
+report('each is read where the tables say', @bad);
+
+@bad = ();
+my $channel = slurp("$src/mpich-ch3-portals/src/ch3_init.c");
+while ($channel =~ /- name\s*: MPIR_CVAR_(\w+).*?default\s*: (\S+)/gs) {
+	push @bad, "MPICH_$1 is in no table" unless defined $where{"MPICH_$1"};
+	push @bad, "MPICH_$1: the default is $2" unless $text =~ /V\("MPICH_$1", $str, "$2\b/;
+}
+report('control variables of the MPICH channel are in the tables, with their defaults', @bad);
+
+@bad = ();
+my $page = slurp("$build/man/man7/portals-knobs.7");
+for my $v (sort keys %where) { push @bad, "$v is not in portals-knobs(7)" unless $page =~ /^\.It (?:Ev \w+ , )*Ev $v\b/m }
+report('portals-knobs(7) has all of them', @bad);
+
+# The check must be able to find something.
+my %have = %where;
+delete $have{PTL_IFACE};
+report('a variable without a row would be found', defined $have{PTL_IFACE} || !defined $where{PTL_IFACE} ? 'PTL_IFACE' : ());
+print "1..$n\n";
+exit($failed ? 1 : 0);
