@@ -29,7 +29,8 @@ include $(top_srcdir)/portals/man/local.mk
 include $(top_srcdir)/portals/doc/local.mk
 
 # The core: freestanding, the same source in the kernel module.
-portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3l.h portals/lib/ni.c portals/lib/lock.c portals/lib/me.c \
+portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib/p3l_trace.h portals/lib/p3l.h \
+	portals/lib/ni.c portals/lib/lock.c portals/lib/me.c \
 	portals/lib/index.c portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c \
 	portals/lib/lane.c portals/lib/hot.c portals/lib/polled.c portals/lib/reap.c portals/lib/swap.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
@@ -47,6 +48,7 @@ portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(
 	-I$(top_srcdir)/portals/api
 portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la $(LIBEV_LIBS)
 portals_libportals_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+include $(top_srcdir)/portals/trace/local.mk
 
 # PMI-1 for programs of the XT: a library of its own, so that its names are only in programs that ask for it.
 lib_LTLIBRARIES += portals/pmi/libpmi.la

@@ -11,8 +11,11 @@
 
 enum verdict { TAKEN, BUSY, WRONG };
 
-static void count_drop(struct fr_engine *e)
+/* A get to a portal that takes puts only. */
+static void count_drop(struct fr_engine *e, const struct fr_peer *p, const struct wire_hdr *h)
 {
+	P3_PROBE5(drop, e->l, p->slot, h->pt, h->match_bits, P3_DROP_POLLED);
+	P3_TRACED(drop(e->l, h->pt, h->match_bits, h->rlength, P3_DROP_POLLED));
 	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_count, 1);
 }
 
@@ -179,7 +182,7 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 		return WRONG;
 	core_hdr(p, h, P3L_GET, &c);
 	if (is_polled(e, h->pt)) {		/* it takes puts only */
-		count_drop(e);
+		count_drop(e, p, h);
 		p->want++;
 		fr_finished(p, h->req);
 		return TAKEN;
@@ -228,6 +231,8 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 		return true;
 	if (!p3l_walk_start(e->l, op->start, op->iov, op->iov_n, op->moff, n, &w))
 		return false;
+	P3_PROBE3(copy, P3_WAY_SWAP, 1, n);
+	P3_TRACED(copy(p3_trace_now(), P3_WAY_SWAP, true, n));
 	p3l_swap_lock(&e->env, e->l, op->start + op->moff, n, op->iov != 0, &locks);
 	for (; n && good; buf += len, n -= len) {
 		if (!p3l_walk_next(&w, &at, &len)) {
@@ -259,7 +264,7 @@ static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct 
 		return WRONG;
 	core_hdr(p, h, P3L_GETPUT, &c);
 	if (is_polled(e, h->pt)) {
-		count_drop(e);
+		count_drop(e, p, h);
 		p->want++;
 		fr_finished(p, h->req);
 		return TAKEN;
@@ -409,6 +414,9 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 		}
 		return go_on(e, p);
 	}
+	P3_PROBE5(frame_in, p->slot, k, h.seq, h.type, h.paylen);
+	P3_TRACE_BEGAN(began);
+	P3_TRACED(frame(p->slot, (unsigned)k, h.seq));
 	switch (h.type) {
 	case WIRE_PUT: v = put(e, p, &h, data); break;
 	case WIRE_GET: v = get(e, p, &h); break;
@@ -417,6 +425,8 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 	case WIRE_REPLY: v = reply(e, p, &h, data); break;
 	case WIRE_DATA: v = data_frame(e, p, &h, data); break;
 	}
+	P3_TRACED(in(v == TAKEN ? began : 0, p->slot, (unsigned)k, h.seq, h.type, h.paylen));
+	P3_TRACED(pop());
 	if (v == WRONG)
 		goto wrong;
 	if (v == BUSY) {

@@ -16,6 +16,7 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 {
 	bool acked = !m->answer && !m->get_md && m->h.md != WIRE_NO_MD;
 
+	P3_TRACED(push(&m->trace));
 	if (fail && acked && m->sending && m->begun) {		/* a failed SEND_END says it all */
 		p->wait[m->h.req % FR_REQS].state = FR_W_NONE;
 	} else if (fail && acked && !m->sending && !m->begun) {	/* begun: fr_gone() finds it among those that wait */
@@ -37,6 +38,7 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 		if (p3l_reply_begin(&e->env, e->l, &m->reply))
 			p3l_reply_end(&e->env, e->l, &m->reply, fail);
 	}
+	P3_TRACED(pop());
 	m->op = NULL;
 	if (m->answer)
 		fr_finished(p, m->h.req);
@@ -82,6 +84,8 @@ static bool make(struct fr_peer *p, struct fr_chan *c)
 	o->off = m->made;
 	o->first = !m->begun;
 	o->len = m->len - m->made < WIRE_PAYLOAD ? (uint32_t)(m->len - m->made) : WIRE_PAYLOAD;
+	P3_PROBE5(frame_out, p->slot, c - p->ch, c->next, m->h.type, o->len);
+	P3_TRACED(out(&m->trace, p->slot, (unsigned)(c - p->ch), c->next, o->len, o->first));
 	m->begun = true;
 	m->made += o->len;
 	m->frames++;

@@ -33,6 +33,7 @@ void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32
 	p->open = true;
 	p->next_peer = e->peers;
 	e->peers = p;
+	P3_TRACED(peer(slot, id.nid, id.pid));
 }
 
 /* ---- pools ---- */
@@ -90,6 +91,7 @@ void fr_queue(struct fr_peer *p, struct fr_msg *m)
 {
 	struct fr_chan *c = &p->ch[m->answer ? FR_ANSWER : FR_REQUEST];
 
+	P3_TRACED(note(&m->trace));
 	m->next = NULL;
 	*c->q_end = m;
 	c->q_end = &m->next;
@@ -108,9 +110,13 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 		return true;
 	if (!p3l_walk_start(e->l, start, iov, iov_n, off, len, &w))
 		return false;
+	P3_PROBE3(copy, P3_WAY_FRAME, to, len);
+	P3_TRACE_BEGAN(began);
+	P3_TRACE_BEGAN_WITH(uint64_t, bytes, len);
 	for (; len; buf += n, len -= n)
 		if (!p3l_walk_next(&w, &at, &n) || !e->copy(to, at, buf, n, direct))
 			return false;
+	P3_TRACED(copy(began, P3_WAY_FRAME, to, bytes));
 	return true;
 }
 
@@ -144,8 +150,11 @@ static int nowhere(struct fr_engine *e, struct p3l_send *s)
 {
 	int rc = p3l_send_begin(&e->env, e->l, s);
 
-	if (rc == PTL_OK)
+	if (rc == PTL_OK) {
+		P3_PROBE5(drop, e->l, e->l->slot, s->pt, s->match_bits, P3_DROP_NOWHERE);
+		P3_TRACED(drop(e->l, s->pt, s->match_bits, s->len, P3_DROP_NOWHERE));
 		p3l_send_end(&e->env, e->l, s, PTL_NI_FAIL);
+	}
 	return rc;
 }
 

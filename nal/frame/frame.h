@@ -71,6 +71,9 @@ struct fr_msg {
 	struct p3l_reply reply;
 	struct p3l_op *op;		/* the target's record of a get that is being answered */
 	uint8_t small[FR_SMALL];
+#ifdef P3_TRACE
+	struct p3_trace_id trace;
+#endif
 };
 
 /* A frame that is out. */

@@ -15,6 +15,9 @@ struct hand {
 	uint64_t mlength;
 	bool get;
 	struct p3l_reply reply;
+#ifdef P3_TRACE
+	struct p3_trace_id trace;
+#endif
 };
 
 /* The target's memory is out of our reach: leave the op to its owner. false: no memory for the bounce buffer. */
@@ -43,6 +46,9 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 		nal_move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
 	}
 	op->peer_addr = (uintptr_t)h->bounce;
+	P3_PROBE4(hand, l, ni->l->slot, op, h->mlength);
+	P3_TRACED(note(&h->trace));
+	P3_TRACED(hand(l, ni->l->slot, (unsigned)(op - p3l_row(l, ni->l->slot)->op)));
 	lock_word(ni, &priv_of(ni)->hands_lock);
 	h->next = priv_of(ni)->hands;
 	priv_of(ni)->hands = h;
@@ -90,6 +96,7 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 		if (h->get && !dead) {
 			uint32_t fail = state == P3L_OP_DONE ? h->op->fail & 15 : PTL_NI_FAULT_NP;
 
+			P3_TRACED(push(&h->trace));
 			h->reply.mlength = h->mlength;
 			if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
 				struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
@@ -98,6 +105,7 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 				nal_move(ni, ni->l->slot, ni->l, false, &b, &o, h->reply.mlength, true);
 				p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
 			}
+			P3_TRACED(pop());
 		}
 		if (state != P3L_OP_IDLE)
 			p3_cas32(&h->op->state, state, P3L_OP_IDLE);
@@ -118,6 +126,8 @@ int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct re
 
 	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
 		return -EFAULT;
+	P3_PROBE3(copy, P3_WAY_SWAP, 1, n);
+	P3_TRACED(copy(p3_trace_now(), P3_WAY_SWAP, true, n));
 	p3l_swap_lock(&ni->env, l, t->start + t->off, n, t->iov != 0, &locks);
 	for (; n && !rc; buf += len, n -= len) {
 		void *far;
@@ -216,6 +226,9 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 			if (p3_load_acq(&op->state) != P3L_OP_HAND ||
 			    !p3_cas32(&op->state, P3L_OP_HAND, P3L_OP_MOVE))
 				continue;
+			P3_PROBE3(serve, ni->l, s, op);
+			P3_TRACE_BEGAN(began);
+			P3_TRACED(serve(ni->l, s, k));
 			p = peer_of(ni, s);
 			o = *op;		/* the record is its initiator's again once it has ended */
 			t = (struct region){ o.start, o.iov, o.iov_n, o.moff };
@@ -232,6 +245,7 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 			if (p3l_target_end(&ni->env, ni->l, op, fail_of(rc)) && p)
 				p3l_ack(&ni->env, p->l, (struct p3l_ref){ o.src_md, o.src_md_gen }, ni->l->slot, o.pt,
 					o.match_bits, o.moff, o.rlength, o.mlength);
+			P3_TRACED(served(began));
 			if (p)
 				wake(ni, p->l);
 		}

@@ -28,8 +28,11 @@
 
 __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
 {
-	if (p3_xchg(&l->sleeping, 0))
+	if (p3_xchg(&l->sleeping, 0)) {
+		P3_PROBE1(wake, l);
+		P3_TRACED(wake(l));
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	}
 }
 
 
@@ -62,10 +65,14 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 	uint32_t pt = op->pt;
 	int rc = 0;
 
-	if (p3_likely(slot == ni->l->slot && !op->iov))
+	if (p3_likely(slot == ni->l->slot && !op->iov)) {
+		P3_TRACE_BEGAN(began);
+		P3_PROBE3(copy, P3_WAY_INBOX, 1, mlength);
 		p3l_data_read(data, (char *)(uintptr_t)(op->start + op->moff), mlength);
-	else
+		P3_TRACED(copy(began, P3_WAY_INBOX, true, mlength));
+	} else {
 		rc = copy_far(ni, slot, l, op, data);
+	}
 	if (p3_unlikely(rc > 0))
 		return;
 	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
@@ -99,6 +106,8 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 		if (p3_unlikely(lines < 0)) {	/* nonsense: the lane cannot be read any further */
 			p3l_count(&ni->env, &stats->corrupt, 1);
 			p3l_count(&ni->env, &stats->drop_count, 1);
+			P3_PROBE5(drop, l, from, 0, 0, P3_DROP_BROKEN);
+			P3_TRACED(drop(l, 0, 0, 0, P3_DROP_BROKEN));
 			p3l_lane_advance(l, lane, 1);
 			continue;
 		}
@@ -121,10 +130,15 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
 			struct p3l_short done;
 
+			P3_TRACED(lane(l, from, lane->head));
 			v = p3l_target_short(&ni->env, l, &h, &data, &done, sink);
-			if (p3_unlikely(v == P3L_WAIT))
+			if (p3_unlikely(v == P3L_WAIT)) {
+				P3_TRACED(pop());
 				break;
+			}
 			if (p3_likely(v != P3L_OTHER)) {
+				P3_PROBE3(inbox_take, l, from, lane->head);
+				P3_TRACED(take(l));
 				p3l_lane_advance(l, lane, (uint32_t)lines);
 				p3l_lane_release(l, lane);
 				p3l_count(&ni->env, &stats->lane_msgs, 1);
@@ -133,19 +147,27 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 						h.match_bits, done.off, h.rlength, done.mlength);
 					wake(ni, src);
 				}
+				P3_TRACED(pop());
 				continue;
 			}
+			P3_TRACED(pop());
 		}
 		op = p3l_op_get(&ni->env, l);
 		if (p3_unlikely(!op) && p3_unlikely(!(op = nal_op_wait(ni, l))))
 			return false;	/* eight copies wait for the owner: so does this message */
 		op->lane = lane->head + 1;	/* should we die before we advance */
+		P3_TRACED(lane(l, from, lane->head));
 		v = p3l_target_begin(&ni->env, l, &h, op, promised);
-		if (p3_unlikely(v == P3L_WAIT))
+		if (p3_unlikely(v == P3L_WAIT)) {
+			P3_TRACED(pop());
 			break;
+		}
+		P3_PROBE3(inbox_take, l, from, lane->head);
+		P3_TRACED(take(l));
 		p3l_lane_advance(l, lane, (uint32_t)lines);
 		if (p3_likely(v == P3L_MATCHED))
 			deliver(ni, slot, l, op, &data, src);
+		P3_TRACED(pop());
 		p3l_lane_release(l, lane);
 		p3l_count(&ni->env, &stats->lane_msgs, 1);
 	}
@@ -401,8 +423,13 @@ void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 	look_elsewhere(ni);
 	if (any_lane(ni))
 		drain_own(ni, NULL);
-	if (!ready(arg) && !any_lane(ni))
+	if (!ready(arg) && !any_lane(ni)) {
+		P3_TRACE_BEGAN(began);
+		P3_PROBE2(sleep, l, ns);
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
+		P3_PROBE1(woken, l);
+		P3_TRACED(sleep(began));
+	}
 	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1) {	/* another thread may sleep on: its word stays */
 		p3_store(&l->sleeping, 0);
 		p3_fence();			/* pairs with the add above */

@@ -10,6 +10,7 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 	void *own = (void *)(uintptr_t)ours, *far = (void *)(uintptr_t)theirs;
 	bool held = false;
 	int rc = 0;
+	P3_TRACE_BEGAN(began);
 
 	if (slot != ni->l->slot) {
 		if (!direct) {
@@ -17,8 +18,11 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 			if (!held) {
 				if (!priv_of(ni)->cma)
 					return -EAGAIN;
-				return put ? smartmap_write((int)slot, far, own, n) :
-					     smartmap_read((int)slot, own, far, n);
+				P3_PROBE3(copy, P3_WAY_CMA, put, n);
+				rc = put ? smartmap_write((int)slot, far, own, n) :
+					   smartmap_read((int)slot, own, far, n);
+				P3_TRACED(copy(began, P3_WAY_CMA, put, n));
+				return rc;
 			}
 		}
 		far = smartmap_remote((int)slot, far);
@@ -27,12 +31,18 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 	}
 	if (p3_likely(!rc)) {
 		if (p3_unlikely(n >= TOGETHER_MIN) && priv_of(ni)->together && slot != ni->l->slot &&
-		    smartmap_adopted(own, n))
+		    smartmap_adopted(own, n)) {
 			nal_together_copy(ni, slot, ni->peer[slot].l, put, theirs, ours, far, n);
-		else if (put)
-			memmove(far, own, n);
-		else
-			memmove(own, far, n);
+		} else {
+			if (put) {
+				P3_PROBE3(copy, P3_WAY_WINDOW, 1, n);
+				memmove(far, own, n);
+			} else {
+				P3_PROBE3(copy, P3_WAY_WINDOW, 0, n);
+				memmove(own, far, n);
+			}
+			P3_TRACED(copy(began, slot == ni->l->slot ? P3_WAY_SELF : P3_WAY_WINDOW, put, n));
+		}
 	}
 	if (held)
 		smartmap_leave((int)slot);

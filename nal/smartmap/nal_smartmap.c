@@ -234,6 +234,7 @@ static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struc
 	if (p3_unlikely(rc != PTL_OK))
 		return rc;
 	h->rlength = s->len;
+	P3_PROBE4(inbox_write, p->l, ni->l->slot, p->tx.tail, s->len);
 	was = p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf), !polled);
 	if (!polled && was != P3L_W_POLL)
 		not_polling(ni, slot, p, was);
@@ -253,8 +254,11 @@ static __attribute__((noinline)) bool put_polled_late(struct nal_ni *ni, uint32_
 	if (s->len > P3L_LANE_MAX || !p3l_lane_room(p->l, ni->l->slot, &p->tx, s->len)) {
 		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_count, 1);
 		p3l_count(&ni->env, &p3l_row(p->l, ni->l->slot)->stats.drop_length, s->len);
+		P3_PROBE5(drop, p->l, h->src, h->pt, h->match_bits, P3_DROP_INBOX);
+		P3_TRACED(drop(p->l, h->pt, h->match_bits, s->len, P3_DROP_INBOX));
 		return false;
 	}
+	P3_PROBE4(inbox_write, p->l, ni->l->slot, p->tx.tail, s->len);
 	p3l_lane_put(p->l, ni->l->slot, &p->tx, h, gather(ni, s, buf), false);
 	p->polled = p->small = true;
 	p->polled_end = p->tx.tail;
@@ -300,7 +304,10 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 		off = op->moff;
 		far = short_of(slot, op, mlength, s->iov);
 		if (p3_likely(far != NULL)) {
+			P3_PROBE3(copy, P3_WAY_WINDOW, 1, mlength);
+			P3_TRACE_BEGAN(began);
 			p3l_copy_short(far, (const uint8_t *)(uintptr_t)(s->start + s->loff), (uint32_t)mlength);
+			P3_TRACED(copy(began, slot == ni->l->slot ? P3_WAY_SELF : P3_WAY_WINDOW, true, mlength));
 		} else {
 			struct region t = { op->start, op->iov, op->iov_n, op->moff };
 
@@ -327,8 +334,11 @@ static int put_nowhere(struct nal_ni *ni, struct p3l_send *s)
 {
 	int rc = p3l_send_begin(&ni->env, ni->l, s);
 
-	if (rc == PTL_OK)
+	if (rc == PTL_OK) {
+		P3_PROBE5(drop, ni->l, ni->l->slot, s->pt, s->match_bits, P3_DROP_NOWHERE);
+		P3_TRACED(drop(ni->l, s->pt, s->match_bits, s->len, P3_DROP_NOWHERE));
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_FAIL);
+	}
 	return rc;
 }
 
@@ -448,7 +458,8 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 			not_polling(ni, slot, p, was);
 	}
 	stats = &p3l_row(ni->l, self)->stats;
-	stats->send_count++;
+	P3_PROBE_ADD(inbox_write, stats->send_count, 1, P3_F4, P3_ARG(1, l), P3_ARG(2, self), P3_ARGM(3, p->tx.tail),
+		     P3_ARG(4, len));
 	stats->send_length += len;
 	wake(ni, l);
 	if (polled)
@@ -479,6 +490,10 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	xt = md->flags & P3L_MD_XT;
 	p3l_unlock(ni->l, pt);
 	if (p3_unlikely(rc != PTL_OK) || p3_unlikely(!p || !p3_load(&p->l->up))) {
+		if (rc == PTL_OK) {
+			P3_PROBE5(drop, ni->l, h->src, h->pt, h->match_bits, P3_DROP_NOWHERE);
+			P3_TRACED(drop(ni->l, h->pt, h->match_bits, r->mlength, P3_DROP_NOWHERE));
+		}
 		if (rc == PTL_OK && xt)
 			p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_FAIL);
 		return rc;			/* nobody there: no reply ever comes */
@@ -506,10 +521,15 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 			uint8_t *far = short_of(slot, op, r->mlength, r->iov);
 			uint32_t fail = PTL_NI_OK;
 
-			if (p3_likely(far != NULL))
+			if (p3_likely(far != NULL)) {
+				P3_PROBE3(copy, P3_WAY_WINDOW, 0, r->mlength);
+				P3_TRACE_BEGAN(began);
 				p3l_copy_line((uint8_t *)(uintptr_t)(r->start + r->off), far, (uint32_t)r->mlength);
-			else
+				P3_TRACED(copy(began, slot == ni->l->slot ? P3_WAY_SELF : P3_WAY_WINDOW, false,
+					       r->mlength));
+			} else {
 				fail = fail_of(nal_move(ni, slot, l, false, &t, &o, r->mlength, direct));
+			}
 			p3l_target_end(&ni->env, l, op, fail);
 			p3l_reply_end(&ni->env, ni->l, r, fail);
 		} else {

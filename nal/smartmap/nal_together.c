@@ -56,6 +56,9 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	while ((n + chunk - 1) / chunk > P3L_JOB_MAX)
 		chunk *= 2;
 	chunks = (uint32_t)((n + chunk - 1) / chunk);
+	P3_PROBE3(copy, P3_WAY_TOGETHER, put, n);
+	P3_TRACE_BEGAN(began);
+	P3_TRACED(job(l, ni->l->slot, (uint32_t)gen));
 	/* closed: whoever read the fields of the last job finds another generation behind them */
 	p3_store(&job->word, gen << 32 | P3L_JOB_CLOSED);
 	p3_fence_rel();
@@ -81,8 +84,9 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 		for (k = 0; k < chunks; k++)
 			if (!(mine[k / 64] >> (k % 64) & 1))
 				copy_chunk(to, from, k * chunk, chunk, n);
-		return;
+		break;
 	}
+	P3_TRACED(copy(began, P3_WAY_TOGETHER, put, n));
 }
 
 void nal_together_help(struct nal_ni *ni, uint32_t slot)
@@ -123,7 +127,11 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 			p3_store_rel(&job->refused, 1);
 			return;
 		}
+		P3_TRACED(help(ni->l, slot, (uint32_t)gen));
+		P3_TRACE_BEGAN(began);
 		copy_chunk(put ? own : far, put ? far : own, k * chunk, chunk, n);
+		P3_TRACED(copy(began, P3_WAY_TOGETHER, put, n - k * chunk < chunk ? n - k * chunk : chunk));
+		P3_TRACED(pop());
 		__atomic_fetch_add(&job->helped, 1, __ATOMIC_RELEASE);
 	}
 }

@@ -172,6 +172,9 @@ static __attribute__((noinline)) int fetch_shared(struct nal_ni *ni, uint32_t eq
 		}
 		expand(ni, &s, md, ev);
 		number(&ni->eq[eq], &s, ev);
+		P3_PROBE1(event_get, ev);
+		if (take)
+			P3_TRACED(get(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
 		if (take)
 			p3l_eq_took(ni->l, eq);
 	}
@@ -214,6 +217,9 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 	}
 	expand(ni, &s, md, ev);
 	number(&ni->eq[eq], &s, ev);
+	P3_PROBE1(event_get, ev);
+	if (take)
+		P3_TRACED(get(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
 	if (p3_unlikely(take && ni->eq[eq].handler))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
 		ni->eq[eq].handler(ev);
 	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;
@@ -253,6 +259,8 @@ static inline int progress(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool
 		else
 			expand(ni, &sink.ev, md_of(ni, &sink.ev), ev);
 		number_straight(ni->l, e, eq, ev);
+		P3_PROBE1(event_get, ev);
+		P3_TRACED(handover(ni->l, eq, ev->type, ev->hdr_data));
 		if (p3_unlikely(e->handler))
 			e->handler(ev);
 		return PTL_OK;

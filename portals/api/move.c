@@ -20,6 +20,26 @@ static void fill_hdr(const struct nal_ni *ni, struct p3l_hdr *h, uint8_t type, p
 	h->hdr_data = hdr_data;
 }
 
+/* As one value, which it is in its register, too: nid | pid << 32. */
+static inline uint64_t whole(ptl_process_id_t id)
+{
+	uint64_t v;
+
+	_Static_assert(sizeof(v) == sizeof(id), "two words of 32 bits");
+	__builtin_memcpy(&v, &id, sizeof(v));
+	return v;
+}
+
+/* What a call has come to: its probe, and its result. */
+#define CALLED(name, rc)				\
+	do {						\
+		int rc_ = (rc);				\
+							\
+		P3_PROBE1(name##_return, rc_);		\
+		P3_TRACED(ret(rc_));			\
+		return rc_;				\
+	} while (0)
+
 static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
 		      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
 		      ptl_hdr_data_t hdr_data)
@@ -57,7 +77,9 @@ static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_
 P3A_API int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
 		   ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
-	return put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
+	P3_PROBE4(put_entry, md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_PUT, md, target.nid, target.pid, pt, bits, hdr_data));
+	CALLED(put, put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data));
 }
 
 P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack,
@@ -66,7 +88,9 @@ P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, pt
 {
 	if (p3_unlikely(len == P3L_WHOLE))
 		len--;				/* a length, not our mark: longer than any MD */
-	return put(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
+	P3_PROBE4(put_entry, md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_PUT, md, target.nid, target.pid, pt, bits, hdr_data));
+	CALLED(put, put(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
 }
 
 static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_t target, ptl_pt_index_t pt,
@@ -98,7 +122,9 @@ static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_
 P3A_API int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
 		   ptl_match_bits_t bits, ptl_size_t roffset)
 {
-	return get(md, 0, P3L_WHOLE, target, pt, ac, bits, roffset);
+	P3_PROBE4(get_entry, md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GET, md, target.nid, target.pid, pt, bits, 0));
+	CALLED(get, get(md, 0, P3L_WHOLE, target, pt, ac, bits, roffset));
 }
 
 P3A_API int PtlGetRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_process_id_t target,
@@ -106,7 +132,9 @@ P3A_API int PtlGetRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, pt
 {
 	if (p3_unlikely(len == P3L_WHOLE))
 		len--;
-	return get(md, loff, len, target, pt, ac, bits, roffset);
+	P3_PROBE4(get_entry, md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GET, md, target.nid, target.pid, pt, bits, 0));
+	CALLED(get, get(md, loff, len, target, pt, ac, bits, roffset));
 }
 
 P3A_API int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
@@ -120,7 +148,9 @@ P3A_API int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_inde
 		return PTL_MD_INVALID;
 	if (target.nid != ni->l->nid)
 		return PTL_PROCESS_INVALID;
-	return get(md, 0, P3L_WHOLE, target, pt, ac, bits, roffset);
+	P3_PROBE4(get_entry, md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GET, md, target.nid, target.pid, pt, bits, 0));
+	CALLED(get, get(md, 0, P3L_WHOLE, target, pt, ac, bits, roffset));
 }
 
 /* May a reply of @len bytes go to @off of this MD? PtlGetPut (@len P3L_WHOLE) has no opinion: what is too much is cut. */
@@ -188,7 +218,9 @@ static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint6
 P3A_API int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target, ptl_pt_index_t pt,
 		      ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
-	return getput(get_md, 0, put_md, 0, P3L_WHOLE, target, pt, ac, bits, roffset, hdr_data);
+	P3_PROBE4(getput_entry, get_md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GETPUT, get_md, target.nid, target.pid, pt, bits, hdr_data));
+	CALLED(getput, getput(get_md, 0, put_md, 0, P3L_WHOLE, target, pt, ac, bits, roffset, hdr_data));
 }
 
 P3A_API int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_md_t put_md, ptl_size_t poff,
@@ -197,5 +229,7 @@ P3A_API int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_
 {
 	if (len == P3L_WHOLE)
 		len--;
-	return getput(get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset, hdr_data);
+	P3_PROBE4(getput_entry, get_md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GETPUT, get_md, target.nid, target.pid, pt, bits, hdr_data));
+	CALLED(getput, getput(get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset, hdr_data));
 }

@@ -47,6 +47,7 @@ static void in_child(void)
 		p3a_table[i] = NULL;
 	refused = NULL;
 	p3a_lock_ = 0;
+	P3_TRACED(child());
 }
 
 P3A_API int PtlInit(int *max_interfaces)
@@ -64,6 +65,11 @@ P3A_API int PtlInit(int *max_interfaces)
 			rc = PTL_FAIL;
 			goto out;
 		}
+#ifndef P3_TRACE
+		if (p3_knobs_get(NULL) && strcmp(p3_knobs_get(NULL)->trace, "none"))
+			p3_warn("PTL_TRACE is set, but this is not the recording library: this rank is missing from "
+				"the trace (does a library path in the program come first? ptl_trace -p)");
+#endif
 		if (!handlers && pthread_atfork(NULL, NULL, in_child) == 0)
 			handlers = true;
 		p3a_up = true;
@@ -148,8 +154,11 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.index_from = (uint32_t)k->index_from;
 	s.space = 64 << 20;
 	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
+	if (!refused)
+		P3_TRACED(open());
 	*rc = ni->nal->start(ni, &s);	/* without ni->eq too: the others must hear of it */
 	refused = *rc != PTL_OK && ni->nal_priv ? ni : NULL;
+	P3_TRACED(ni(*rc == PTL_OK ? ni->l : NULL, job->rank, job->size));
 	if (*rc == PTL_OK) {
 		ni->sent = &p3l_row(ni->l, ni->l->slot)->stats.send_count;
 		return ni;

@@ -125,6 +125,8 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 	s->kind_fail = ev->kind_fail;
 	s->pt = ev->pt;
 	P3L_POINT("slot filled");
+	P3_PROBE_M5(event_log, s, s->kind_fail, s->md, s->initiator, s->mlength);
+	P3_TRACED(log(ni, eq, ticket, ev->kind_fail));
 	p3_store_rel(&s->word, ticket << 1 | 1);	/* pairs with the acquire in p3l_eq_read() */
 }
 

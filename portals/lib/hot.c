@@ -90,10 +90,16 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	sink->ev.offset = off;
 	sink->ev.initiator = (uint16_t)slot;
 	sink->got = P3L_SINK_KNOWN;
-	k->stats->recv_count++;
-	k->stats->recv_length += n;
-	k->stats->lane_msgs++;
+	P3_PROBE_ADD(match, k->stats->recv_count, 1, P3_F5, P3_ARG(1, ni), P3_ARG(2, slot), P3_ARGM(3, k->pt),
+		     P3_ARGM(4, k->md_idx), P3_ARG(5, n));
+	P3_PROBE_ADD(copy, k->stats->recv_length, n, P3_F3, P3_ARG(1, P3_WAY_INBOX), P3_ARG(2, 1), P3_ARG(3, n));
+	P3_PROBE_ADD(inbox_take, k->stats->lane_msgs, 1, P3_F3, P3_ARG(1, ni), P3_ARG(2, slot), P3_ARGM(3, lane->head));
+	P3_TRACED(match(ni, pt, k->md_idx, bits, n, n));
+	P3_TRACE_BEGAN(began);
 	p3l_copy_line((uint8_t *)(uintptr_t)(k->start + off), from, n);
+	P3_TRACED(copy(began, P3_WAY_INBOX, true, n));
+	P3_TRACED(sunk());
+	P3_TRACED(take(ni));
 	p3_store_rel(&lane->head, head + 1);
 	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
 		p3_store_rel(&lane->head_pub, head + 1);
@@ -134,7 +140,9 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 		    p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))
 			goto unlock_lane;
 	}
+	P3_TRACED(lane(ni, slot, head));
 	rc = take(ni, slot, lane, head, m, f, pt, n, sink);
+	P3_TRACED(pop());
 	if (alone)
 		return rc;
 	p3l_unlock(ni, pt);

@@ -107,6 +107,7 @@ uint32_t p3l_lane_put_line(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t s
 		d += 8;
 	}
 	p3l_copy_short(d, data, n);
+	P3_TRACED(write(ni, slot, tx->tail, n));
 	old = publish(tx, m, 1, ask);
 	if (!ask)		/* else the owner marks the next lines, and has them */
 		p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
@@ -150,6 +151,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	n = (uint32_t)h->rlength - (bytes > P3L_BODY ? bytes - P3L_BODY : 0);
 	p3l_copy_short((uint8_t *)w, data, n);
 	put_more(ni, l, tx->tail + 1, (const uint8_t *)data + n, (uint32_t)h->rlength - n);
+	P3_TRACED(write(ni, slot, tx->tail, (uint32_t)h->rlength));
 	old = publish(tx, m, lines, ask);
 	if (p3_unlikely(!tx->used))
 		ring(ni, slot, tx);

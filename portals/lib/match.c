@@ -185,6 +185,18 @@ struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni)
 	return NULL;
 }
 
+/* What is noted of a request that found no place. @later: as in find(), where that was asked */
+static __attribute__((__noinline__, __cold__)) void dropped(const struct p3l_ni *ni, const struct p3l_hdr *h, bool later)
+{
+	unsigned why = h->pt >= P3L_MAX_PT || h->pt > ni->max_pt ? P3_DROP_PT :
+		       h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h) ? P3_DROP_AC :
+		       h->type != P3L_PUT && p3l_pt_polled(ni, h->pt) ? P3_DROP_POLLED :
+		       !later ? P3_DROP_NOMATCH : p3_load(&ni->pt[h->pt].head) ? P3_DROP_NOROOM : P3_DROP_EMPTY;
+
+	P3_PROBE5(drop, ni, h->src, h->pt, h->match_bits, why);
+	P3_TRACED(drop(ni, h->pt, h->match_bits, h->rlength, why));
+}
+
 enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h,
 				  struct p3l_op *op, bool may_wait)
 {
@@ -196,14 +208,18 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	bool later, own = ni->slot == env->self - 1;
 	int eq;
 
-	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h)))
+	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h))) {
+		dropped(ni, h, false);
 		goto drop;
+	}
 	op->lockless = own && p3l_pt_alone(env, h->pt);
 	if (!op->lockless)
 		p3l_lock(env, ni, h->pt);
 	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* looked at behind the lock: see polled.c */
-		if (h->type != P3L_PUT)
+		if (h->type != P3L_PUT) {
+			dropped(ni, h, false);
 			goto drop_unlock;
+		}
 		if (!own)
 			goto wait;
 	}
@@ -211,6 +227,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	if (p3_unlikely(!i)) {
 		if (may_wait && later)
 			goto wait;
+		dropped(ni, h, later);
 		goto drop_unlock;
 	}
 	md = p3l_md(ni, i - 1);
@@ -218,6 +235,8 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	if (may_wait && eq >= 0 && !p3l_eq_room(ni, (uint32_t)eq, 3))
 		goto wait;
 
+	P3_PROBE5(match, ni, h->src, h->pt, i - 1, mlength);
+	P3_TRACED(match(ni, h->pt, i - 1, h->match_bits, h->rlength, mlength));
 	op->md = i - 1;
 	op->md_gen = md->gen;
 	op->eq = md->eq;
@@ -378,6 +397,7 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 
 	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h))) {
 		v = P3L_DROPPED;
+		dropped(ni, h, false);
 		goto count;
 	}
 	polled = p3l_pt_polled(ni, h->pt);
@@ -387,6 +407,8 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	i = find(env, ni, h, &off, &mlength, &later);
 	if (p3_unlikely(!i)) {
 		v = polled && later ? P3L_WAIT : P3L_DROPPED;
+		if (v == P3L_DROPPED)
+			dropped(ni, h, later);
 		goto unlock;
 	}
 	md = p3l_md(ni, i - 1);
@@ -399,6 +421,8 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		v = P3L_WAIT;
 		goto unlock;
 	}
+	P3_PROBE5(match, ni, h->src, h->pt, i - 1, mlength);
+	P3_TRACED(match(ni, h->pt, i - 1, h->match_bits, h->rlength, mlength));
 	was_spent = md->flags & P3L_MD_SPENT;
 	charge(md, off, mlength);
 	done->off = off;
@@ -421,13 +445,17 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 		p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
 		p3l_md_note(md, md->eq, t);
 	}
+	P3_TRACE_BEGAN(began);
+	P3_PROBE3(copy, P3_WAY_INBOX, 1, mlength);
 	p3l_data_read(data, (void *)(uintptr_t)(md->start + off), mlength);
+	P3_TRACED(copy(began, P3_WAY_INBOX, true, mlength));
 	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
 		ev.kind_fail = PTL_EVENT_PUT_END;
 		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) && p3l_sink_open(ni, sink))) {
 			ev.word = ev.ticket = 0;
 			sink->ev = ev;
 			sink->got = P3L_SINK_EVENT;
+			P3_TRACED(sunk());
 		} else {
 			t = p3l_eq_reserve(ni, (uint32_t)eq);
 			if (md->options & PTL_MD_EVENT_START_DISABLE)

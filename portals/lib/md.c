@@ -359,6 +359,8 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 	uint32_t me = p3l_md(ni, idx)->me;
 	bool out = false;
 
+	P3_PROBE3(unlink, ni, idx, me);
+	P3_TRACED(unlink(ni, idx));
 	if (me && me <= P3L_MAX_ME) {
 		out = p3l_me(ni, me - 1)->flags & P3L_ME_UNLINK;
 		p3l_changes(ni, p3l_me(ni, me - 1)->pt);

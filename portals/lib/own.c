@@ -162,8 +162,10 @@ void p3l_get_sent(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref m
 	}
 }
 
-static void drop(const struct p3l_env *env, struct p3l_ni *ni)
+static void drop(const struct p3l_env *env, struct p3l_ni *ni, uint32_t from, uint32_t pt, uint64_t bits)
 {
+	P3_PROBE5(drop, ni, from, pt, bits, P3_DROP_GONE);
+	P3_TRACED(drop(ni, pt, bits, 0, P3_DROP_GONE));
 	p3l_count(env, &p3l_row(ni, env->self - 1)->stats.drop_count, 1);
 }
 
@@ -184,13 +186,13 @@ static inline __attribute__((always_inline)) void ack(const struct p3l_env *env,
 	int eq;
 
 	if (p3l_md_lock(env, ni, r, &lpt) != PTL_OK) {
-		drop(env, ni);
+		drop(env, ni, target_slot, pt, match_bits);
 		goto out;
 	}
 	md = p3l_md(ni, r.idx);
 	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT)) {
 		p3l_unlock(ni, lpt);
-		drop(env, ni);
+		drop(env, ni, target_slot, pt, match_bits);
 		goto out;
 	}
 	if (op) {
@@ -313,7 +315,7 @@ bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_re
 	p3l_unlock(ni, pt);
 	return true;
 drop:
-	drop(env, ni);
+	drop(env, ni, r->target_slot, r->pt, r->match_bits);
 	return false;
 }
 

@@ -34,6 +34,7 @@
 #include <stdint.h>
 #include <p3api/types.h>
 #include "p3_atomic.h"
+#include "p3_probe.h"
 
 #define P3L_MAGIC	0x50334c31U	/* "P3L1" */
 #define P3L_VERSION	4U

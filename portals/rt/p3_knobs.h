@@ -70,6 +70,12 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	K(hang_dump_s, "PTL_HANG_DUMP_S", num, "0", 0, 1000000, "seconds",		\
 	  "print queues and messages after so many seconds without progress; 0: never",	\
 	  "portals/api/ni.c")								\
+	K(trace, "PTL_TRACE", path, "none", 0, 0, "",					\
+	  "folder for the records of ptl_trace, which sets it and loads the recording library",	\
+	  "portals/trace/p3_trace.c, portals/api/ni.c")					\
+	K(trace_records, "PTL_TRACE_RECORDS", num, "262144", 64, 1 << 26, "records",	\
+	  "records that each thread keeps under ptl_trace; what follows is counted only",	\
+	  "portals/trace/p3_trace.c")							\
 	K(init_timeout_s, "PTL_INIT_TIMEOUT_S", num, "30", 1, 86400, "seconds",		\
 	  "seconds to wait at start for the launcher and the other ranks",		\
 	  "portals/rt/p3_rt.c, nal/smartmap/nal_start.c, nal/gp/nal_gp.c")		\
