@@ -4,7 +4,12 @@ bin_PROGRAMS += tools/ptl_info
 tools_ptl_info_SOURCES = tools/ptl_info.c
 tools_ptl_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt
 tools_ptl_info_LDADD = portals/rt/libp3rt.la nal/smartmap/libsmartmap.la
+bin_PROGRAMS += tools/ptl_trace
+tools_ptl_trace_SOURCES = tools/ptl_trace.c
+tools_ptl_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -DTRACE_DIR='"$(tracedir)"' \
+	-DLIBDIR_BASE="\"`basename $(libdir)`\""
+tools_ptl_trace_LDADD = portals/libportals.la
 EXTRA_DIST += mpt tools/mpt/bench.sh tools/mpt/build.sh tools/mpt/deps.sh tools/mpt/eval.sh tools/mpt/lib.sh \
 	tools/mpt/peers.sh tools/mpt/report.pl
-dist_man_MANS += tools/man/aprun.1 tools/man/yod.1 tools/man/ptl_info.1 tools/man/portals-env.7
+dist_man_MANS += tools/man/aprun.1 tools/man/yod.1 tools/man/ptl_info.1 tools/man/ptl_trace.1 tools/man/portals-env.7
 
