@@ -803,9 +803,8 @@ static void merge(const char *dir, const char *to)
 
 /* ---- running ---- */
 
-static void prepend(const char *var, const char *value, char sep)
+static void prepend(const char *var, const char *old, const char *value, char sep)
 {
-	const char *old = getenv(var);
 	char *s;
 
 	if (old && *old) {
@@ -880,9 +879,9 @@ static int run(char **argv, const char *dir, bool preload)
 		die("out of memory");
 	if (preload) {
 		snprintf(so, sizeof(so), "%s/libportals.so.0", lib);
-		prepend("LD_PRELOAD", so, ':');
+		prepend("LD_PRELOAD", getenv("LD_PRELOAD"), so, ':');
 	} else {
-		prepend("LD_LIBRARY_PATH", lib, ':');
+		prepend("LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"), lib, ':');
 	}
 	signal(SIGINT, pass);
 	signal(SIGTERM, pass);

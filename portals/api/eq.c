@@ -174,7 +174,7 @@ static __attribute__((noinline)) int fetch_shared(struct nal_ni *ni, uint32_t eq
 		number(&ni->eq[eq], &s, ev);
 		P3_PROBE1(event_get, ev);
 		if (take)
-			P3_TRACED(get(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
+			P3_TRACED(fetched(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
 		if (take)
 			p3l_eq_took(ni->l, eq);
 	}
@@ -219,7 +219,7 @@ static inline int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool ta
 	number(&ni->eq[eq], &s, ev);
 	P3_PROBE1(event_get, ev);
 	if (take)
-		P3_TRACED(get(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
+		P3_TRACED(fetched(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
 	if (p3_unlikely(take && ni->eq[eq].handler))	/* 3.11.7; SPEC-NOTES: run once, in the getter */
 		ni->eq[eq].handler(ev);
 	return rc < 0 ? PTL_EQ_DROPPED : PTL_OK;

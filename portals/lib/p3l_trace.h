@@ -119,7 +119,7 @@ void p3_trace_match(const struct p3l_ni *ni, uint32_t pt, uint32_t md, uint64_t 
 void p3_trace_drop(const struct p3l_ni *ni, uint32_t pt, uint64_t bits, uint64_t rlength, unsigned why);
 void p3_trace_copy(uint64_t from, unsigned way, bool in, uint64_t bytes);
 void p3_trace_log(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigned kind_fail);
-void p3_trace_get(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigned kind_fail, uint64_t hdr_data);
+void p3_trace_fetched(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigned kind_fail, uint64_t hdr_data);
 void p3_trace_sunk(void);							/* this very call returns its event: */
 void p3_trace_handover(const struct p3l_ni *ni, uint32_t eq, unsigned kind_fail, uint64_t hdr_data);
 void p3_trace_take(const struct p3l_ni *ni);

@@ -106,6 +106,12 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("PTL_MY_JID", "a number from 1 to 4294967294", "that of the maps or the launcher's",	\
 	  "number of the job: two jobs of one user with the same maps at the same time need different ones",	\
 	  "portals/rt/p3_env.c")							\
+	V("TMPDIR", "a folder", "/tmp",							\
+	  "where ptl_trace keeps the records while the command runs",			\
+	  "tools/ptl_trace.c")								\
+	V("LD_LIBRARY_PATH", "folders, colon separated", "",				\
+	  "ptl_trace puts the recording library in front",				\
+	  "tools/ptl_trace.c")								\
 	V("PMI_FD", "an open socket", "",						\
 	  "connection to the launcher, set by it",					\
 	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c")					\
@@ -132,8 +138,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "for tests: windows are made as if addresses had no more bits",		\
 	  "nal/smartmap/smap_space.c")							\
 	V("LD_PRELOAD", "libraries", "",						\
-	  "the dynamic linker's; looked at to say why memory is not shared",		\
-	  "nal/smartmap/smap_maps.c, tools/ptl_info.c")					\
+	  "the dynamic linker's; looked at to say why memory is not shared, set by ptl_trace -p",	\
+	  "nal/smartmap/smap_maps.c, tools/ptl_info.c, tools/ptl_trace.c")		\
 	V("SHMEM_SYMMETRIC_SIZE", "bytes, also with a fraction, and k, m, g or t", "256m",	\
 	  "symmetric heap of each PE; the same on all",					\
 	  "shmem-portals/src/init.c")							\

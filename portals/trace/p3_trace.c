@@ -317,7 +317,7 @@ void p3_trace_log(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigne
 	put(P3_TR_LOG, ni->slot, queue(ni, eq), ticket, kind_fail, 0);
 }
 
-void p3_trace_get(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigned kind_fail, uint64_t hdr_data)
+void p3_trace_fetched(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket, unsigned kind_fail, uint64_t hdr_data)
 {
 	put_id(P3_TR_GET, (struct p3_trace_id){ 0 }, ni->slot, queue(ni, eq), ticket, kind_fail, hdr_data);
 }
