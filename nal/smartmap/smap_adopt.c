@@ -607,7 +607,7 @@ static const char *nothing_private(void)
 		return smap_space_bits(smap_space_end(), (uint32_t)smap.size, SMAP_BITS_ADOPT, SMAP_BITS_MAX) ?
 		       "the limit of virtual memory (ulimit -v, here or in another rank) leaves no room for windows of "
 		       "4 GiB" : "the addresses of this machine have too few bits for a window of 4 GiB for each rank";
-	if (n != 1)
+	if (n != 1 && !smap_forced_off(SMAP_OFF_CARE))
 		return n < 0 ? "/proc is not mounted" : "other threads run already: adoption needs a single thread";
 	return NULL;
 }
@@ -663,7 +663,8 @@ void smap_adopt_all(uint32_t what)
 	else if (!common && (ret = smap_fork_setup())) {
 		if (!smap.why[SMARTMAP_F_FORK][0])
 			smap_why_set(SMARTMAP_F_FORK, "fork protection failed: %s", strerror(-ret));
-		common = "a forked child would not be protected";
+		if (!smap_forced_off(SMAP_OFF_CARE))
+			common = "a forked child would not be protected";
 	} else if (!common) {
 		smap.has[SMARTMAP_F_FORK] = 1;
 	} else {

@@ -68,7 +68,6 @@ typedef pid_t (*fork_fn)(void);
 
 static fork_fn real_fork, real_Fork;
 static int forked;				/* this process is a child of one that was in a job */
-static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void resolve(void)
 {
@@ -101,13 +100,15 @@ SMAP_EXPORT int smartmap_forked(void)
 	return forked;
 }
 
+#if defined(__x86_64__)
+
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void say(const char *s)
 {
 	if (write(2, s, strlen(s)) < 0)
 		return;			/* nowhere to say it */
 }
-
-#if defined(__x86_64__)
 
 struct ksigaction {			/* the kernel's, not libc's: our own restorer goes in */
 	void *handler;

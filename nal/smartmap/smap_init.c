@@ -57,7 +57,7 @@ SMAP_EXPORT int smartmap_has(enum smartmap_feature f)
 static void read_force_off(void)
 {
 	static const char *const name[] = { "windows", "data", "stack", "heap", "huge", "cma", "fork", "membarrier",
-					    "pagemap", "mailbox", "mincore" };
+					    "pagemap", "mailbox", "mincore", "care" };
 	const char *s = getenv("SMARTMAP_FORCE_OFF");
 	size_t i, n;
 

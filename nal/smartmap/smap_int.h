@@ -243,7 +243,8 @@ static inline void smap_pause(void)
 enum smap_off {		/* SMARTMAP_FORCE_OFF=windows,data,... (tests) */
 	SMAP_OFF_WINDOWS = 1 << 0, SMAP_OFF_DATA = 1 << 1, SMAP_OFF_STACK = 1 << 2, SMAP_OFF_HEAP = 1 << 3,
 	SMAP_OFF_HUGE = 1 << 4, SMAP_OFF_CMA = 1 << 5, SMAP_OFF_FORK = 1 << 6, SMAP_OFF_MEMBARRIER = 1 << 7,
-	SMAP_OFF_PAGEMAP = 1 << 8, SMAP_OFF_MAILBOX = 1 << 9, SMAP_OFF_MINCORE = 1 << 10
+	SMAP_OFF_PAGEMAP = 1 << 8, SMAP_OFF_MAILBOX = 1 << 9, SMAP_OFF_MINCORE = 1 << 10,
+	SMAP_OFF_CARE = 1 << 11	/* adopt although a child of fork() will fault, and though threads run (emulators') */
 };
 int smap_forced_off(enum smap_off what);
 

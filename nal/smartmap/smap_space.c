@@ -3,10 +3,10 @@
  * smap_space.c - page size and width of the address space, and what follows from them for windows
  *
  * The rule. Where addresses have 47 bits or more (x86-64; arm64 with 48, or with 16-KiB pages), the program's own
- * mappings lie in a few slots of 2^39 bytes: six are left to it, windows may take all others. In a smaller space (39 bits:
- * arm64 with three levels of tables, 36 and 42 with other pages) image, heap, libraries and stack are spread over all of
- * it, so windows take a fourth at most, and are smaller. Addresses beyond 2^48, which the kernel gives to those only who
- * ask for them (five levels), are not asked for: 250 windows do not need them.
+ * mappings lie in a few slots of 2^39 bytes: six are left to it, windows may take all others. In a smaller space (39
+ * bits: arm64 with three levels of tables; 36 and 42 with other pages) image, heap, libraries and stack are spread over
+ * all of it, so windows take a fourth at most, and are smaller. Addresses beyond 2^48, which the kernel gives to those
+ * only who ask for them (five levels), are not asked for: 250 windows do not need them.
  *
  * No malloc, no lock: it runs in constructors of the allocator. The results are the same whoever computes them first.
  */
@@ -68,7 +68,7 @@ uintptr_t smap_space_end(void)
 
 	if (end)
 		return end;
-	/* The kernel puts the stack at the top. Ours may be another one, and emulators put it elsewhere: so ask, too. */
+	/* The kernel puts the stack at the top. Ours may be another one, and emulators put it elsewhere: ask, too. */
 	at = (uintptr_t)&here > (uintptr_t)&known ? (uintptr_t)&here : (uintptr_t)&known;
 	v = (uintptr_t)getauxval(AT_RANDOM);
 	end = smap_space_above(v > at ? v : at);

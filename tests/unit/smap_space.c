@@ -21,7 +21,8 @@ static void t_the_rule_by_width(void)
 {
 	static const struct { int width; uint32_t ranks; int bits; } want[] = {
 		{ 36, 2, 33 }, { 36, 64, 28 }, { 36, 65, 0 },
-		{ 38, 2, 35 }, { 39, 2, 36 }, { 39, 3, 35 }, { 39, 8, 34 }, { 39, 32, 32 }, { 39, 33, 31 }, { 39, 250, 29 },
+		{ 38, 2, 35 },
+		{ 39, 2, 36 }, { 39, 3, 35 }, { 39, 8, 34 }, { 39, 32, 32 }, { 39, 33, 31 }, { 39, 250, 29 },
 		{ 42, 2, 39 }, { 42, 4, 38 }, { 42, 250, 32 },
 		{ 47, 2, 39 }, { 47, 250, 39 }, { 47, 251, 38 }, { 47, 500, 38 }, { 47, 501, 37 },
 		{ 48, 250, 39 }, { 48, 506, 39 }, { 52, 250, 39 }, { 57, 250, 39 }, { 57, 100000, 39 },
@@ -88,7 +89,8 @@ static void t_as_many_fit_as_the_rule_allows(void)
 				continue;
 			last = smap_space_place(end, bits, ranks - 1);
 			if (!CHECK(last && last + SMAP_SIZE(bits) <= end - smap_space_top(end)))
-				diag("%u ranks in %d bits: window %d at %#lx", ranks, widths[w], bits, (unsigned long)last);
+				diag("%u ranks in %d bits: window %d at %#llx", ranks, widths[w], bits,
+				     (unsigned long long)last);
 		}
 	}
 }
