@@ -44,6 +44,7 @@ include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/unit/core.mk
 include $(top_srcdir)/tests/fuzz/local.mk
 include $(top_srcdir)/tests/fault/local.mk
+include $(top_srcdir)/tests/env/local.mk
 include $(top_srcdir)/tests/counts/local.mk
 include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk

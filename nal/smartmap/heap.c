@@ -701,7 +701,7 @@ static int place_taken(const struct range *r, int n, uintptr_t lo, size_t len)
 	for (int i = 0; i < n; i++) {
 		uintptr_t o = r[i].lo & SMAP_MASK, l = r[i].hi - r[i].lo;
 
-		if (r[i].hi >> 47)			/* vsyscall: never adopted */
+		if (r[i].hi >> 56)			/* vsyscall: never adopted */
 			continue;
 		if (lo < r[i].hi + GAP && r[i].lo < lo + len + GAP)
 			return 1;
@@ -720,6 +720,7 @@ static int place_taken(const struct range *r, int n, uintptr_t lo, size_t len)
 static void *reserve(const struct range *r, int n, size_t len)
 {
 	uintptr_t near = (uintptr_t)&heap & ~SMAP_MASK;
+	int width = 64 - __builtin_clzll((uintptr_t)&heap);	/* libraries lie in the upper half of the addresses */
 
 	for (int slot = 0; slot < 4; slot++) {
 		uintptr_t base = near - (uintptr_t)slot * SMAP_SPAN;
@@ -729,7 +730,7 @@ static void *reserve(const struct range *r, int n, size_t len)
 		for (uintptr_t off = SMAP_SPAN - len; off >= 4 * GIB && off < SMAP_SPAN; off -= ARENA_ALIGN) {
 			void *p;
 
-			if ((base + off + len) >> 47 || place_taken(r, n, base + off, len))
+			if ((base + off + len) >> width || place_taken(r, n, base + off, len))
 				continue;
 			p = mmap((void *)(base + off), len, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

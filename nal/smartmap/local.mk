@@ -34,4 +34,4 @@ endif
 dist_man_MANS += nal/smartmap/smartmap.3
 EXTRA_DIST += nal/smartmap/README.md
 
-dist_doc_DATA += doc/what-it-does-to-your-process.md
+dist_doc_DATA += doc/what-it-does-to-your-process.md doc/environments.md

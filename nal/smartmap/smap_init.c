@@ -115,9 +115,9 @@ static int propose_bits(uint32_t size)
 		return SMAP_BITS_VALGRIND;
 	most = smap_space_bits(smap_space_end(), size, SMAP_BITS_MIN, SMAP_BITS_MAX);
 	if (!most) {
-		smap_why_set(SMARTMAP_F_WINDOWS, "this machine gives programs %d bits of addresses, which hold windows for "
-			     "at most %u ranks, not for %u: start fewer on it", __builtin_ctzll(smap_space_end()),
-			     smap_space_most(smap_space_end(), SMAP_BITS_MIN), size);
+		smap_why_set(SMARTMAP_F_WINDOWS, "this machine gives programs %d bits of addresses, which hold windows "
+			     "for at most %u ranks, not for %u: start fewer on it",
+			     __builtin_ctzll(smap_space_end()), smap_space_most(smap_space_end(), SMAP_BITS_MIN), size);
 		return 0;
 	}
 	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)

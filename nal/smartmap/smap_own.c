@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -240,6 +241,23 @@ static void ctl_init(struct smap_ctl *ctl, int bits, uint64_t arena_lo, uint64_t
 	smap.bits = bits;
 }
 
+/* ulimit -f: the kernel also sends a signal, which would end the process before it could say why. */
+static int set_length(int fd, off_t len)
+{
+	struct timespec now = { 0, 0 };
+	sigset_t set, old, pending;
+	int ret;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	ret = ftruncate(fd, len) ? -errno : 0;
+	if (ret == -EFBIG && !sigpending(&pending) && sigismember(&pending, SIGXFSZ))
+		sigtimedwait(&set, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
 int smap_own_make(int bits)
 {
 	uint64_t lo, hi, want = SMAP_SIZE(bits) / 8;
@@ -256,8 +274,8 @@ int smap_own_make(int bits)
 			     "several ranks without: allow it in the seccomp filter of the container", strerror(errno));
 		return -ENOSYS;
 	}
-	if (ftruncate(fd, (off_t)SMAP_SIZE(bits))) {
-		ret = -errno;
+	ret = set_length(fd, (off_t)SMAP_SIZE(bits));
+	if (ret) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "a memory file of 2^%d bytes is refused (ftruncate: %s): %s", bits,
 			     strerror(-ret), ret == -EFBIG ? "raise the limit of file sizes (ulimit -f)" :
 			     "allow it in the seccomp filter of the container");
