@@ -3,6 +3,7 @@ lib_LTLIBRARIES += portals/libportals.la
 pkgconfig_DATA += portals/portals.pc portals/portals3.pc
 # Headers. The reference implementation's: portals3.h, p3*; the XT's: portals/, cnos_mpi_os.h and its other places.
 include_HEADERS += portals/include/portals3.h portals/include/p3nal_utcp.h portals/include/p3nal_ibng.h \
+	portals/include/p3nal_tcp.h portals/include/portals.h \
 	portals/include/p30.h portals/include/cnos_mpi_os.h portals/include/pctmbox.h portals/include/pmi.h
 p3apidir = $(includedir)/p3api
 p3api_HEADERS = portals/include/p3api/types.h portals/include/p3api/api.h portals/include/p3api/misc.h \
@@ -16,7 +17,7 @@ catamount_HEADERS = portals/include/catamount/cnos_mpi_os.h
 xtdir = $(includedir)/portals
 xt_HEADERS = portals/include/portals/portals3.h portals/include/portals/xt.h portals/include/portals/nal.h \
 	portals/include/portals/p30.h portals/include/portals/defines.h portals/include/portals/reserved_ptls.h \
-	portals/include/portals/p3nal_utcp.h portals/include/portals/p3nal_ibng.h
+	portals/include/portals/p3nal_utcp.h portals/include/portals/p3nal_ibng.h portals/include/portals/p3nal_tcp.h
 xtapidir = $(includedir)/portals/p3api
 xtapi_HEADERS = portals/include/portals/p3api/types.h portals/include/portals/p3api/api.h \
 	portals/include/portals/p3api/misc.h portals/include/portals/p3api/debug.h
@@ -57,14 +58,18 @@ portals_pmi_libpmi_la_LIBADD = portals/libportals.la
 portals_pmi_libpmi_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 
 # The names under which programs look for the library: linker scripts, so that a program needs libportals and no other.
+# Static ones (configure --enable-static) name what libportals needs, too, since old Makefiles cannot know it.
 p3_alias = libportals3.so libp3api.so libp3lib.so libp3utcp.so libp3ibng.so libp3rt.so
 install-alias:
 	$(MKDIR_P) $(DESTDIR)$(libdir)
 	for f in $(p3_alias); do \
 		printf '/* GNU ld script: the Portals library by an older name */\nINPUT ( -lportals )\n' > $(DESTDIR)$(libdir)/$$f || exit; \
+		test -f portals/.libs/libportals.a || test -f $(DESTDIR)$(libdir)/libportals.a || continue; \
+		printf '/* GNU ld script: the Portals library by an older name */\nINPUT ( -lportals -lsmartmap %s -lm -lpthread )\n' \
+			'$(LIBEV_LIBS)' > $(DESTDIR)$(libdir)/$${f%.so}.a || exit; \
 	done
 uninstall-alias:
-	cd $(DESTDIR)$(libdir) && rm -f $(p3_alias)
+	cd $(DESTDIR)$(libdir) && rm -f $(p3_alias) $(p3_alias:.so=.a)
 install-exec-hook: install-alias
 uninstall-hook: uninstall-alias
 .PHONY: install-alias uninstall-alias

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Programs as users had them, compiled against the headers of the source tree.
 EXTRA_DIST += tests/clients/t_clients.sh tests/clients/mpi_utcp.c tests/clients/mpi_xt.c tests/clients/onesided_xt.c \
-	tests/clients/io_both.c tests/clients/old_p30.c
+	tests/clients/io_both.c tests/clients/old_p30.c tests/clients/cxx_utcp.cc tests/clients/cxx_xt.cc \
+	tests/clients/names
 P3_TESTS += api/clients:tests/clients/t_clients.sh:nosan,limit=300
 
 check_PROGRAMS += tests/clients/job

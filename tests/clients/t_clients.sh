@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Programs in the manner of those that were written for Portals 3, for the reference implementation and for the XT: each
-# compiles without a warning, in C and (headers and library) in C++, links by the names that such programs look for, and runs.
+# compiles without a warning, in C and C++, links by the names that such programs look for, shared and static, and runs.
 build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 inc=$src/portals/include
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
@@ -63,6 +63,85 @@ client io-ibng io_both.c -DUTCP "-lp3rt -lp3ibng -lp3lib -lp3api"
 client io-xt io_both.c "" "-lportals"
 client io-xt-found io_both.c "-DHAVE_PTLERRORSTR -DHAVE_PTLEVENTKINDSTR -Devent_name=PtlEventKindStr" "-lportals"
 client old-p30 old_p30.c "" "-lportals"
+
+# Programs in C++, by each compiler that there is.
+cxx_client()	# NAME SOURCE COMPILER LIBRARIES
+{
+	if ! command -v "${3%% *}" > /dev/null; then
+		n=$((n + 1)); echo "ok $n # SKIP no ${3%% *}"
+		return
+	fi
+	$3 -Wall -Wextra -Werror -I"$inc" -o "$1" "$src/tests/clients/$2" $libs $4 > log 2>&1
+	ok $? "$1 compiles with $3 and links with $4"
+	timeout 30 "./$1" > log 2>&1
+	ok $? "$1 runs alone"
+	for r in 0 1; do
+		PTL_MY_RID=$r PTL_NIDMAP=1:1 PTL_PIDMAP=256:257 PTL_MY_JID=$$ \
+			timeout 60 "./$1" > "out.$r" 2>&1 || echo "rank $r: $?" >> bad &
+	done
+	wait
+	cat out.0 out.1 > log; [ ! -f bad ] || cat bad >> log
+	[ ! -f bad ]; ok $? "$1 runs on two ranks"
+	rm -f bad
+}
+cxx_client cxx-utcp cxx_utcp.cc "g++ -std=c++98" "-lp3api -lp3lib -lp3utcp -lp3rt"
+cxx_client cxx-xt cxx_xt.cc "g++ -std=c++17" "-lpmi -lportals"
+cxx_client cxx-utcp-clang cxx_utcp.cc "clang++ -std=c++17" "-lportals3"
+cxx_client cxx-xt-clang cxx_xt.cc "clang++ -std=c++11" "-lportals -lpmi"
+
+# pkg-config.
+here=$PWD dynamic=$libs
+for l in portals/.libs/libportals nal/smartmap/.libs/libsmartmap; do ln -sf "$build/$l".so* lib/; done
+if command -v pkg-config > /dev/null; then
+	PKG_CONFIG_PATH=$build/portals:$build/nal/smartmap
+	export PKG_CONFIG_PATH
+	for p in portals portals3; do
+		pc="pkg-config --define-variable=libdir=$here/lib --define-variable=includedir=$inc"
+		libs=
+		client "pc-$p" io_both.c "-DUTCP $($pc --cflags $p)" "$($pc --libs $p)"
+		$pc --static --libs $p | grep -q -- '-lsmartmap.*-lpthread'; ok $? "$p.pc knows what static programs need"
+	done
+else
+	n=$((n + 1)); echo "ok $n # SKIP no pkg-config"
+fi
+
+# Static programs, by the same names: archives of the objects that are there, which are compiled once.
+objects=$(make -s -C "$build" conform-flags | sed -n 's/^objects: //p' | sed 's,\([^/ ]*\)\.lo,.libs/\1.o,g')
+(cd "$build" && ar rc "$here/lib/libportals.a" $objects && ar rc "$here/lib/libsmartmap.a" nal/smartmap/.libs/smap_*.o &&
+	make -s install-alias DESTDIR="$here" libdir=/lib) > log 2>&1
+ok $? "static libraries under their older names are made"
+need=$(sed -n 's/.*-lportals -lsmartmap \(.*\) )/\1/p' lib/libp3api.a 2> /dev/null)
+if [ -n "$need" ] && echo 'int main(void) { return 0; }' | $cc -static -xc - -o static $need > /dev/null 2>&1; then
+	libs="-Llib -static"
+	client mpi-utcp-static mpi_utcp.c "" "-lp3api -lp3lib -lp3utcp -lp3rt"
+	client io-static io_both.c "-DUTCP" "-lportals3"
+else
+	n=$((n + 1)); echo "ok $n # SKIP no static C library or no static libev"
+fi
+libs=$dynamic
+
+# Every name that programs use is there, for its kind of programs: types, calls and arrays, macros with arguments, constants.
+names()	# KIND HEADERS
+{
+	for h in $2; do echo "#include <$h>"; done
+	echo 'long long sum(void) { long long n = 0;'
+	sed -n "s/^\([A-Za-z]\w*\) .*\<$1\>.*/\1/p" "$src/tests/clients/names" | while read -r x; do
+		case $x in
+		ptl_*_t | cnos_*_t | PMI_BOOL) echo "n += sizeof($x);" ;;
+		*[a-z]*) echo "n += (__typeof__(&$x))0 == 0; (void)&$x;" ;;
+		*) printf '#ifdef %s\nn++;\n#else\nn += (long long)(%s);\n#endif\n' "$x" "$x" ;;
+		esac
+	done
+	echo 'return n; }'
+}
+names ref "portals3.h p3nal_utcp.h p3nal_ibng.h p3rt/p3rt.h p3api/debug.h" > names-ref.c
+names xt "portals/portals3.h cnos_mpi_os.h pmi.h portals/reserved_ptls.h" > names-xt.c
+for k in ref xt; do
+	[ "$(grep -c '^n' names-$k.c)" -gt 150 ] && $cc -Wno-unused-value -I"$inc" -fsyntax-only names-$k.c 2> log
+	ok $? "every name that programs use is there ($k)"
+done
+names ref portals/portals3.h | sed 's/PtlGetJid/PtlGetJid_/' > names-no.c
+! $cc -w -I"$inc" -fsyntax-only names-no.c 2> log && grep -q PtlGetJid_ log; ok $? "a name that is not there is noticed"
 
 # What configure scripts look for, by link and by declaration.
 : > log
