@@ -112,7 +112,7 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 		smartmap_free(h->bounce, h->len);
 		free(h);
 	}
-	unlock_word(ni, &priv_of(ni)->hands_lock);
+	unlock_told(ni, &priv_of(ni)->hands_lock);
 }
 
 /* Exchange the bytes of region @t, of process @slot's NI @l, with @buf (@n bytes): 0 or -errno. */
@@ -248,6 +248,8 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 			P3_TRACED(served(began));
 			if (p)
 				wake(ni, p->l);
+			if (!ni->env.single)
+				wake(ni, ni->l);
 		}
 	}
 	if (p3_unlikely(p3_load(&ni->l->spoilt)))

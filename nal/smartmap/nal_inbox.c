@@ -9,8 +9,9 @@
  * the other initiators match directly. Messages to polled entries need none of this: their owner has promised to
  * come back.
  *
- * Sleep. The sleeper stores l->sleeping, runs membarrier() in place of a fence on either side, looks once more, and
- * sleeps on that word. Whoever has left a message or an event looks at the word and wakes.
+ * Sleep. The sleeper writes a number of its own into l->sleeping, runs membarrier() in place of a fence on either
+ * side, looks once more, and sleeps if the word still holds that number. Whoever has left a message or an event, other
+ * threads included, looks at the word, clears it and wakes all.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -28,10 +29,10 @@
 
 __attribute__((noinline)) void nal_wake_slow(struct p3l_ni *l)
 {
-	if (p3_xchg(&l->sleeping, 0)) {
+	if (p3_xchg(&l->sleeping, 0)) {		/* M:sleep.clear */
 		P3_PROBE1(wake, l);
 		P3_TRACED(wake(l));
-		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);	/* M:sleep.wake */
 	}
 }
 
@@ -78,6 +79,18 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 	if (p3l_target_end(&ni->env, l, op, fail_of(rc)) && src) {
 		p3l_ack(&ni->env, src, md, l->slot, pt, bits, off, rlength, mlength);
 		wake(ni, src);
+	}
+}
+
+/* A message has been taken. Its event may be for another thread of ours, which sleeps. (A peer's: flush_full().) */
+static inline void taken(struct nal_ni *ni, struct p3l_ni *l, struct p3l_stats *stats)
+{
+	if (ni->env.single) {
+		stats->lane_msgs++;
+	} else {
+		p3_add(&stats->lane_msgs, 1);
+		if (l == ni->l)
+			wake(ni, l);
 	}
 }
 
@@ -141,7 +154,7 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 				P3_TRACED(take(l));
 				p3l_lane_advance(l, lane, (uint32_t)lines);
 				p3l_lane_release(l, lane);
-				p3l_count(&ni->env, &stats->lane_msgs, 1);
+				taken(ni, l, stats);
 				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
 					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
 						h.match_bits, done.off, h.rlength, done.mlength);
@@ -169,7 +182,7 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			deliver(ni, slot, l, op, &data, src);
 		P3_TRACED(pop());
 		p3l_lane_release(l, lane);
-		p3l_count(&ni->env, &stats->lane_msgs, 1);
+		taken(ni, l, stats);
 	}
 	return true;
 }
@@ -410,33 +423,31 @@ void nal_wake(struct nal_ni *ni)
 
 void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 {
+	struct priv *pv = priv_of(ni);
 	struct p3l_ni *l = ni->l;
 	struct timespec ts;
 	int64_t slice = 100000000;		/* look at least ten times a second whether somebody has died */
+	uint32_t mine;
 
 	if (ns >= 0 && ns < slice)
 		slice = ns;
 	ts = (struct timespec){ slice / 1000000000, slice % 1000000000 };
-	p3_fetch_add(&priv_of(ni)->sleepers, 1);
-	p3_store(&l->sleeping, 1);
-	smartmap_membarrier();			/* pairs with the look in wake() */
+	p3_fetch_add(&pv->sleepers, 1);		/* M:sleep.enter */
+	/* A number of our own: a waker takes it away, then another thread may write its own, but nobody ours again. */
+	mine = p3_fetch_add(&pv->naps, 2) | 1;	/* M:sleep.number */
+	p3_store(&l->sleeping, mine);		/* M:sleep.word */
+	smartmap_membarrier();			/* M:sleep.membarrier pairs with the look in wake() */
 	look_elsewhere(ni);
 	if (any_lane(ni))
 		drain_own(ni, NULL);
-	if (!ready(arg) && !any_lane(ni)) {
+	if (!any_lane(ni) && !ready(arg)) {	/* in this order: a message leaves its lane when its event is there */
 		P3_TRACE_BEGAN(began);
 		P3_PROBE2(sleep, l, ns);
-		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, 1, &ts, NULL, 0);
+		syscall(SYS_futex, &l->sleeping, FUTEX_WAIT, mine, &ts, NULL, 0);	/* M:sleep.futex */
 		P3_PROBE1(woken, l);
 		P3_TRACED(sleep(began));
 	}
-	if (p3_fetch_add(&priv_of(ni)->sleepers, -1) == 1) {	/* another thread may sleep on: its word stays */
-		p3_store(&l->sleeping, 0);
-		p3_fence();			/* pairs with the add above */
-		if (p3_unlikely(p3_load(&priv_of(ni)->sleepers))) {
-			p3_store(&l->sleeping, 1);	/* it came meanwhile, and we took its word: let it look again */
-			syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-		}
-	}
+	if (p3_fetch_add(&pv->sleepers, -1) == 1)	/* M:sleep.leave another may sleep on: the word stays */
+		p3_cas32(&l->sleeping, mine, 0);	/* M:sleep.last unless one has come meanwhile */
 	p3l_reap(&ni->env, l);
 }

@@ -39,6 +39,7 @@ struct priv {
 	bool together;			/* long copies are shared with a polling peer: not with more ranks than cores */
 	bool fences;			/* no membarrier: wakers fence for themselves */
 	int attending, sleepers;	/* threads */
+	uint32_t naps;			/* numbers the sleeps: nal_wait() */
 	uint32_t looks;			/* for the next look at who has died */
 	uint32_t calls;			/* of nal_progress(): what was put since the last one is a stream */
 	uint32_t hot_lock;		/* threads */
@@ -102,9 +103,18 @@ void nal_wait(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
 static inline void wake(struct nal_ni *ni, struct p3l_ni *l)
 {
 	if (p3_unlikely(priv_of(ni)->fences))
-		p3_fence();
-	if (p3_unlikely(p3_load(&l->sleeping)))
+		p3_fence();			/* M:sleep.fence */
+	if (p3_unlikely(p3_load(&l->sleeping)))	/* M:sleep.look */
 		nal_wake_slow(l);
+}
+
+/* The end of a call of ours: its events may be for another thread, which sleeps. */
+static inline void unlock_told(struct nal_ni *ni, uint32_t *w)
+{
+	if (!ni->env.single) {
+		p3_store_rel(w, 0);
+		wake(ni, ni->l);
+	}
 }
 
 /* nal_move.c */

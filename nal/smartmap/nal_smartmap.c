@@ -339,6 +339,7 @@ static int put_nowhere(struct nal_ni *ni, struct p3l_send *s)
 		P3_TRACED(drop(ni->l, s->pt, s->match_bits, s->len, P3_DROP_NOWHERE));
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_FAIL);
 	}
+	wake(ni, ni->l);
 	return rc;
 }
 
@@ -409,7 +410,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	if (slot != ni->l->slot && !stream)
 		look_at_owner(ni, p);
 out:
-	unlock_word(ni, &p->lock);
+	unlock_told(ni, &p->lock);
 	return rc;
 }
 
@@ -538,7 +539,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		wake(ni, l);
 	}
 out:
-	unlock_word(ni, &p->lock);
+	unlock_told(ni, &p->lock);
 	return rc;
 }
 
@@ -608,7 +609,7 @@ static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struc
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
 	}
 out:
-	unlock_word(ni, &p->lock);
+	unlock_told(ni, &p->lock);
 	return rc;
 }
 

@@ -26,7 +26,7 @@ static inline bool ready(const struct nal_ni *ni, uint32_t eq)
 	const struct nal_eq *e = &ni->eq[eq];
 	uint32_t head = p3_load(&ni->l->eq[eq].head);
 
-	return (int32_t)(p3_load_acq(&e->ring[p3l_eq_place(head) & e->mask].word) - (head << 1 | 1)) >= 0;
+	return (int32_t)(p3_load_acq(&e->ring[p3l_eq_place(head) & e->mask].word) - (head << 1 | 1)) >= 0;	/* M:sleep.ready */
 }
 
 /*

@@ -360,7 +360,7 @@ struct p3l_ni {
 	uint64_t pad2[4];
 	/* line 2: initiators that would rather use the inbox; set by them, taken by the owner */
 	uint64_t knock[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));
-	/* line 3: asleep: futex word; set by the owner, cleared by who wakes it */
+	/* line 3: futex word: number of the newest sleep, 0: none; set by the owner, cleared by who wakes it */
 	uint32_t sleeping __attribute__((aligned(P3L_LINE)));
 	/* line 4: doorbell of lanes in use, and of handed operations and shared copies; set by initiators */
 	uint64_t lanes_used[P3L_MAX_SLOTS / 64] __attribute__((aligned(P3L_LINE)));

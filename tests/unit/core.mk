@@ -9,7 +9,7 @@ EXTRA_DIST += tests/unit/core_env.h tests/unit/t_core_tsan.sh tests/unit/core_ts
 check_PROGRAMS += tests/unit/core_ni tests/unit/core_me tests/unit/core_md tests/unit/core_eq tests/unit/core_match \
 	tests/unit/core_own tests/unit/core_lane tests/unit/core_iov tests/unit/core_random tests/unit/core_reap \
 	tests/unit/core_hot tests/unit/core_index tests/unit/core_swap tests/unit/core_step tests/unit/core_stress \
-	tests/unit/nal_drain
+	tests/unit/nal_drain tests/unit/nal_step
 tests_unit_core_ni_LDADD = $(core)
 tests_unit_core_me_LDADD = $(core)
 tests_unit_core_md_LDADD = $(core)
@@ -30,6 +30,8 @@ tests_unit_core_stress_LDADD = $(core)
 tests_unit_nal_drain_SOURCES = tests/unit/nal_drain.c nal/smartmap/nal_inbox.c
 tests_unit_nal_drain_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt
 tests_unit_nal_drain_LDADD = $(core)
+tests_unit_nal_step_CPPFLAGS = $(tests_unit_nal_drain_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
+tests_unit_nal_step_LDADD = $(core)
 
 P3_TESTS += unit/core_ni:tests/unit/core_ni:valgrind unit/core_me:tests/unit/core_me:valgrind \
 	unit/core_md:tests/unit/core_md:valgrind unit/core_eq:tests/unit/core_eq:valgrind \
@@ -37,7 +39,7 @@ P3_TESTS += unit/core_ni:tests/unit/core_ni:valgrind unit/core_me:tests/unit/cor
 	unit/core_lane:tests/unit/core_lane:valgrind unit/core_iov:tests/unit/core_iov:valgrind \
 	unit/core_random:tests/unit/core_random:limit=300 unit/core_reap:tests/unit/core_reap:limit=120 \
 	unit/core_hot:tests/unit/core_hot unit/core_index:tests/unit/core_index unit/core_swap:tests/unit/core_swap:valgrind \
-	unit/core_step:tests/unit/core_step:nosan unit/nal_drain:tests/unit/nal_drain:valgrind
+	unit/core_step:tests/unit/core_step:nosan unit/nal_drain:tests/unit/nal_drain:valgrind unit/nal_step:tests/unit/nal_step
 P3_TESTS += stress/core_procs:tests/unit/core_stress:limit=300,args=procs \
 	stress/core_threads:tests/unit/core_stress:limit=300,args=threads \
 	stress/core_procs-7:tests/unit/core_stress:limit=300,args=procs+5000+7 \
