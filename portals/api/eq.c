@@ -176,7 +176,7 @@ static __attribute__((noinline)) int fetch_shared(struct nal_ni *ni, uint32_t eq
 		if (take)
 			P3_TRACED(fetched(ni->l, eq, s.ticket, s.kind_fail, s.hdr_data));
 		if (take)
-			p3l_eq_took(ni->l, eq);
+			p3l_eq_took(ni->l, eq, rc < 0);
 	}
 	p3l_eq_unlock(&ni->env, ni->l, eq);
 	if (!rc)

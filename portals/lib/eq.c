@@ -82,7 +82,7 @@ int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 
 uint32_t p3l_eq_reserve(struct p3l_ni *ni, uint32_t eq)
 {
-	return p3_fetch_add(&ni->eq[eq].tail, 1);
+	return p3_fetch_add(&ni->eq[eq].tail, 1);	/* M:eq.reserve */
 }
 
 void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,
@@ -97,23 +97,23 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 		return;
 	}
-	while (p3_unlikely(p3_load_acq(&s->word) != prev)) {
+	while (p3_unlikely(p3_load_acq(&s->word) != prev)) {	/* M:eq.lap */
 		if ((int32_t)(p3_load(&s->word) - prev) > 0 || ++spins > (1u << 22)) {
 			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.eq_overruns, 1);
-			if ((int32_t)(p3_load(&s->word) - prev) <= 0) {
-				p3_store(&q->dropped, 1);
-				p3_store_rel(&ni->holes, 1);
+			if ((int32_t)(p3_load(&s->word) - prev) <= 0) {	/* M:eq.late */
+				p3_store(&q->dropped, 1);		/* M:eq.lost */
+				p3_store_rel(&ni->holes, 1);		/* M:eq.hole */
 			}
 			return;			/* a newer lap is there, or the writer before us is stopped or dead */
 		}
 		env->relax(spins);
 	}
 	p3_prefetchw(p3l_eq_slot(ni, q, ticket + 1));	/* where the next one of a stream goes */
-	p3_store(&s->word, ticket << 1);
+	p3_store(&s->word, ticket << 1);	/* M:eq.busy */
 	P3L_POINT("slot busy");
 	p3_fence_rel();	/* a reader that sees the fields below sees "busy" */
 	s->link = ev->link;
-	s->match_bits = ev->match_bits;
+	s->match_bits = ev->match_bits;	/* M:eq.fill-plain */
 	s->hdr_data = ev->hdr_data;
 	s->rlength = ev->rlength;
 	s->mlength = ev->mlength;
@@ -127,14 +127,16 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 	P3L_POINT("slot filled");
 	P3_PROBE_M5(event_log, s, s->kind_fail, s->md, s->initiator, s->mlength);
 	P3_TRACED(log(ni, eq, ticket, ev->kind_fail));
-	p3_store_rel(&s->word, ticket << 1 | 1);	/* pairs with the acquire in p3l_eq_read() */
+	p3_store_rel(&s->word, ticket << 1 | 1);	/* M:eq.valid pairs with the acquire in p3l_eq_read() */
 }
 
-void p3l_eq_took(struct p3l_ni *ni, uint32_t eq)
+/* Told: what a writer notes from here on is another loss; a plain store might reach memory behind that and erase it. */
+void p3l_eq_took(struct p3l_ni *ni, uint32_t eq, bool told)
 {
 	struct p3l_eq *q = &ni->eq[eq];
 
-	q->dropped = 0;
+	if (p3_unlikely(told))
+		p3_xchg(&q->dropped, 0);	/* M:eq.told */
 	p3_store_rel(&q->head, q->head + 1);
 }
 
@@ -152,28 +154,28 @@ int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 			p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 			break;
 		}
-		word = p3_load_acq(&s->word);
+		word = p3_load_acq(&s->word);	/* M:eq.look */
 		ahead = (int32_t)(word - (q->head << 1 | 1));
 		if (p3_likely(ahead < 0))
 			break;				/* not posted yet */
 		if (p3_likely(ahead == 0)) {
-			p3l_copy(out, s, sizeof(*out));
+			p3l_copy(out, s, sizeof(*out));		/* M:eq.copy-plain */
 			p3_fence_acq();
-			if (p3_likely(p3_load(&s->word) == word)) {
+			if (p3_likely(p3_load(&s->word) == word)) {	/* M:eq.again */
 				if (p3_unlikely(out->kind_fail == P3L_VOID)) {
 					p3_store_rel(&q->head, q->head + 1);
 					continue;
 				}
 				out->ticket = q->head;
-				rc = q->dropped ? -1 : 1;
+				rc = q->dropped ? -1 : 1;	/* M:eq.dropped-plain */
 				if (take)
-					p3l_eq_took(ni, eq);
+					p3l_eq_took(ni, eq, rc < 0);
 				break;
 			}
 		}
 		/* overrun: the oldest survivor is a lap behind the newest ticket (SPEC-NOTES: overrun) */
-		q->dropped = 1;
-		word = p3_load(&q->tail) - n;
+		q->dropped = 1;			/* M:eq.overrun-plain */
+		word = p3_load(&q->tail) - n;	/* M:eq.tail */
 		p3_store_rel(&q->head, (int32_t)(word - q->head) > 0 ? word : q->head + 1);
 	}
 	return rc;

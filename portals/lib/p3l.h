@@ -636,7 +636,7 @@ void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint
 int p3l_eq_read(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take);
 /* The same for one who holds the lock of the readers, or needs none. Not taken, it stays until p3l_eq_took(). */
 int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take);
-void p3l_eq_took(struct p3l_ni *ni, uint32_t eq);
+void p3l_eq_took(struct p3l_ni *ni, uint32_t eq, bool told);	/* @told: p3l_eq_next() has said -1 */
 static inline void p3l_eq_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq)
 {
 	if (!env->single)
@@ -714,7 +714,7 @@ static inline bool p3l_sink_open(const struct p3l_ni *ni, const struct p3l_sink 
 {
 	const struct p3l_eq *q = &ni->eq[k->eq];
 
-	return p3_load_acq(&q->tail) == p3_load(&q->head) && p3_likely(!q->dropped);
+	return p3_load_acq(&q->tail) == p3_load(&q->head) && p3_likely(!q->dropped);	/* M:eq.open */
 }
 
 static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)

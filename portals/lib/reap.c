@@ -27,6 +27,7 @@
  */
 #include "p3l.h"
 
+#define LAPS	 64		/* of a queue that may be lost between two looks; n * LAPS must not wrap */
 #define PATIENCE 20000		/* looks at something that a living mover is about to change */
 
 /* Where a peer has written nonsense over the queue's place there is nothing to post any more. */
@@ -391,44 +392,70 @@ static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 	return true;
 }
 
-/* Put void events where tickets were lost. */
-static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni)
+/* The first ticket of slot @i that is not posted; @tail or beyond: none that was reserved before that was noted. */
+static uint32_t first_missing(const struct p3l_ni *ni, uint32_t eq, uint32_t i, uint32_t n, uint32_t tail)
+{
+	const struct p3l_slot *s = p3l_eq_slot(ni, &ni->eq[eq], i);
+	uint32_t word = s ? p3_load_acq(&s->word) : tail << 1;	/* M:eq.holes-word */
+	uint32_t ago = (tail - (word >> 1)) & (UINT32_MAX >> 1);	/* a word has no room for the highest bit */
+
+	if (ago >= n * LAPS)			/* posted since, or a peer wrote nonsense there */
+		return tail;
+	return tail - ago + (word & 1 ? n : 0);
+}
+
+/*
+ * Put void events where tickets were lost. Slot by slot, from the first that is missing there: the writer of a later lap
+ * waits for it, even if the reader has passed it by long ago. false: some are left for the next time.
+ */
+static bool fill_queue(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq)
 {
 	static const struct p3l_slot none = { .kind_fail = P3L_VOID };
-	bool left = false;
+	struct p3l_eq *q = &ni->eq[eq];
+	uint32_t tail = p3_load_acq(&q->tail), n = p3_load(&q->log2), i, t;	/* M:eq.holes-tail */
+	bool all = true;
 
-	p3_store(&ni->holes, 0);		/* first: who sets it again meanwhile is looked at next time */
-	p3_fence();
-	for (uint32_t eq = 0; eq < P3L_MAX_EQ; eq++) {
-		struct p3l_eq *q = &ni->eq[eq];
-		uint32_t tail, t, n;
+	if (n > 24)				/* nonsense, by a peer */
+		return true;
+	n = 1u << n;
+	for (i = 0; i < n && (int32_t)(tail - first_missing(ni, eq, i, n, tail)) <= 0; i++)
+		;
+	if (i == n)
+		return true;
+	if (!grace(env, ni))
+		return false;
+	for (; i < n; i++) {
+		bool behind = false;		/* of one that will be posted yet */
 
-		if (!(p3_load_acq(&q->flags) & P3L_EQ_USED))
-			continue;
-		n = 1u << q->log2;
-		tail = p3_load_acq(&q->tail);
-		t = p3_load(&q->head);
-		if (tail - t > n)
-			t = tail - n;
-		while (t != tail && posted(ni, eq, t))
-			t++;
-		if (t == tail)
-			continue;
-		if (!grace(env, ni)) {
-			left = true;
-			continue;
-		}
-		for (; t != tail; t++) {
-			if (posted(ni, eq, t) || recorded(ni, eq, t) || posted(ni, eq, t))
+		for (t = first_missing(ni, eq, i, n, tail); (int32_t)(tail - t) > 0; t += n) {
+			if (posted(ni, eq, t))
 				continue;
-			if (slot_is_due(ni, eq, t))
+			if (recorded(ni, eq, t)) {
+				behind = true;
+			} else if (posted(ni, eq, t)) {
+				continue;
+			} else if (behind) {
+				all = false;
+				break;
+			} else {
 				post_for(env, ni, eq, t, &none);
-			else
-				left = true;
+			}
 		}
 	}
+	return all;
+}
+
+static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	bool left = false;
+
+	p3_store(&ni->holes, 0);	/* M:eq.holes first: who sets it again meanwhile is looked at next time */
+	p3_fence();			/* M:eq.holes-fence */
+	for (uint32_t eq = 0; eq < P3L_MAX_EQ; eq++)
+		if ((p3_load_acq(&ni->eq[eq].flags) & P3L_EQ_USED) && !fill_queue(env, ni, eq))
+			left = true;
 	if (left)
-		p3_store(&ni->holes, 1);
+		p3_store(&ni->holes, 1);	/* M:eq.left */
 }
 
 /* Owner: finish what dead movers began. Returns how many operations. */
@@ -483,7 +510,7 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 	} while (left && done != before);
 	if (p3_unlikely(p3_load(&ni->spoilt)) && p3_xchg(&ni->spoilt, 0) && !count_anew(env, ni))
 		p3_store(&ni->spoilt, 1);
-	if (p3_unlikely(p3_load(&ni->holes)))
+	if (p3_unlikely(p3_load(&ni->holes)))	/* M:eq.reap */
 		fill_holes(env, ni);
 	p3_store_rel(&ni->reap_lock, 0);
 	return done;

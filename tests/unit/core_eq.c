@@ -98,6 +98,94 @@ static void t_overrun_gives_the_oldest_survivor_and_says_so_once(void)
 	CHECK_INT(rc, 0);
 }
 
+static void no_wait(unsigned spins)
+{
+	(void)spins;
+}
+
+/*
+ * A writer that is stopped owes ticket 4; that of ticket 8 gives up waiting for it. When the reader comes it is so late
+ * that the ring begins behind 8, and 12 has given up as well: more is lost in its slot than the reader can see.
+ */
+static void t_a_hole_that_the_reader_has_passed_stops_nobody(void)
+{
+	int rc;
+
+	fresh(4);
+	env.relax = no_wait;
+	for (uint32_t t = 0; t < 13; t++)
+		CHECK_INT(p3l_eq_reserve(ni, eq.idx), t);
+	for (uint32_t t = 0; t < 9; t++)
+		if (t != 4)
+			post(t, t);
+	CHECK(ni->holes);
+	post(4, 4);			/* it goes on */
+	for (uint32_t t = 9; t < 13; t++)
+		post(t, t);
+	CHECK_INT(get(true, &rc), 9);
+	CHECK_INT(rc, -1);
+	CHECK_INT(get(true, &rc), 10);
+	CHECK_INT(get(true, &rc), 11);
+	CHECK_INT(rc, 1);
+	CHECK_INT(get(true, &rc), -1);
+	p3l_reap(&env, ni);
+	CHECK(!ni->holes);
+	for (uint32_t t = 13; t < 20; t++) {
+		CHECK_INT(p3l_eq_reserve(ni, eq.idx), t);
+		post(t, t);
+		CHECK_INT(get(true, &rc), t);
+	}
+	CHECK_INT(ni->eq[eq.idx].tail, 20);
+}
+
+/* Tickets whose highest bit a slot's word cannot hold, and slots that are ahead of the tail that was noted. */
+static void t_holes_are_filled_when_the_counters_wrap(void)
+{
+	static const uint32_t around[] = { 0x7ffffffcu, 0x80000000u, 0xfffffffcu, 0 };
+	int rc;
+
+	for (unsigned i = 0; i < sizeof(around) / sizeof(*around); i++) {
+		struct p3l_eq *q;
+
+		fresh(4);
+		env.relax = no_wait;
+		q = &ni->eq[eq.idx];
+		q->tail = q->head = around[i];
+		for (uint32_t t = 0; t < 4; t++)
+			p3l_eq_slot(ni, q, around[i] + t)->word = (around[i] + t - 4) << 1 | 1;
+		for (uint32_t t = 0; t < 6; t++)
+			p3l_eq_reserve(ni, eq.idx);
+		for (uint32_t t = 0; t < 4; t++)
+			if (t != 1)
+				post(around[i] + t, t);
+		ni->holes = 1;			/* the writers of 1, 4 and 5 have died */
+		p3l_reap(&env, ni);
+		CHECK(!ni->holes);
+		CHECK_INT(get(true, &rc), 2);	/* two voids came round */
+		CHECK_INT(get(true, &rc), 3);
+		CHECK_INT(get(true, &rc), -1);
+		CHECK(p3l_eq_idle(ni, eq.idx));
+	}
+}
+
+static void t_a_loss_that_comes_while_an_event_is_shown_is_told_with_the_next(void)
+{
+	struct p3l_slot ev;
+	int rc;
+
+	fresh(4);
+	for (uint32_t t = 0; t < 2; t++)
+		post(p3l_eq_reserve(ni, eq.idx), t);
+	CHECK_INT(p3l_eq_next(&env, ni, eq.idx, &ev, false), 1);
+	ni->eq[eq.idx].dropped = 1;		/* by a writer */
+	p3l_eq_took(ni, eq.idx, false);
+	CHECK_INT(get(true, &rc), 1);
+	CHECK_INT(rc, -1);
+	post(p3l_eq_reserve(ni, eq.idx), 2);
+	CHECK_INT(get(true, &rc), 2);
+	CHECK_INT(rc, 1);
+}
+
 static void t_counters_wrap(void)
 {
 	static const uint32_t start[] = { 0x7ffffffd, 0xfffffffd };
@@ -179,7 +267,11 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_sizes_are_rounded_up_and_bounded), T(t_events_come_in_the_order_of_tickets),
-		T(t_overrun_gives_the_oldest_survivor_and_says_so_once), T(t_counters_wrap),
+		T(t_overrun_gives_the_oldest_survivor_and_says_so_once),
+		T(t_a_hole_that_the_reader_has_passed_stops_nobody),
+		T(t_holes_are_filled_when_the_counters_wrap),
+		T(t_a_loss_that_comes_while_an_event_is_shown_is_told_with_the_next),
+		T(t_counters_wrap),
 		T(t_a_freed_queue_is_stale_and_its_slots_come_back), T(t_slots_that_a_writer_still_owes_are_not_reused),
 		T(t_nonsense_in_a_queue_is_counted_not_followed), { 0 } };
 
