@@ -407,9 +407,15 @@ void nal_polled(struct nal_ni *ni, uint32_t pt, bool on)
 	if (on)
 		return;
 	if (!priv_of(ni)->fences)
-		smartmap_membarrier();		/* pairs with the second look in still_polled() */
+		smartmap_membarrier();		/* M:polled.membarrier pairs with the second look in still_polled() */
 	else
-		p3_fence();
+		p3_fence();			/* M:polled.off-fence */
+	for (uint32_t s = 0; s < ni->n_peers; s++) {
+		struct p3l_lane_hdr *lane = p3l_lane(ni->l, s);
+
+		p3l_lane_lock(&ni->env, ni->l, lane, true);	/* who has it may have seen the promise, and left one */
+		p3l_lane_unlock(lane);
+	}
 	drain_own(ni, NULL);			/* what was left for us with a plain store nobody else takes */
 }
 

@@ -94,26 +94,50 @@ static uint32_t nal_direct(const void *start, uint64_t len)
 
 /* ---- put and get ---- */
 
-static __attribute__((noinline)) bool flush_full(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
+/* Before something of ours for an entry goes straight to the target's lists. */
+enum flushed { CLEAR, BEHIND /* a message for that entry waits in our lane */, NO_RECORD /* one has found none */ };
+
+/* Does a message for @pt wait in our lane? We have written it, so each line can be told from its word. */
+static bool waits(struct p3l_ni *l, const struct nal_peer *p, uint32_t pt)
+{
+	for (uint32_t n = p3_load_acq(&p->lane->head); n != p->tx.tail; n++) {
+		const struct p3l_line *m = p3l_lane_line(l, p->lane, n);
+
+		if (p3_load(&m->word) == p3l_word(P3L_W_FULL, n) && m->pt == pt)
+			return true;
+		if (p3_unlikely(p->tx.tail - n > P3L_MAX_LINES))
+			break;			/* a peer wrote over the head */
+	}
+	return false;
+}
+
+static __attribute__((noinline)) enum flushed flush_full(struct nal_ni *ni, uint32_t slot, struct nal_peer *p,
+							 uint32_t pt)
 {
 	struct p3l_lane_hdr *lane = p->lane;
+	enum flushed f = CLEAR;
 	uint32_t head;
-	bool ok, took;
+	bool took;
 
 	p3l_lane_lock(&ni->env, p->l, lane, true);
 	head = lane->head;
-	ok = nal_drain(ni, slot, p->l, lane, ni->l->slot, NULL, true);
+	if (!nal_drain(ni, slot, p->l, lane, ni->l->slot, NULL, true))
+		f = NO_RECORD;
 	took = lane->head != head;
+	if (f == CLEAR && waits(p->l, p, pt))
+		f = BEHIND;
 	p3l_lane_unlock(lane);
 	if (took)
 		wake(ni, p->l);		/* it may have found us here, and gone to sleep before the event was there */
-	return ok;
+	return f;
 }
 
-/* Our messages in the target's lane go first, up to one for a polled entry. False: one has found no record. */
-static inline bool flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p)
+/* Our messages in the target's lane go first, up to one for a polled entry. What is behind that waits with it. */
+static inline enum flushed flush_lane(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t pt)
 {
-	return !p->tx.used || p3_load_acq(&p->lane->head) == p->tx.tail || flush_full(ni, slot, p);
+	if (!p->tx.used || p3_load_acq(&p->lane->head) == p->tx.tail)	/* M:polled.head */
+		return CLEAR;
+	return flush_full(ni, slot, p, pt);
 }
 
 /*
@@ -209,7 +233,7 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 			return;
 		}
 	}
-	flush_lane(ni, slot, p);
+	flush_lane(ni, slot, p, P3L_MAX_PT);
 	p->polls = false;
 	p->small = p->polled;
 }
@@ -221,7 +245,7 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 static inline void still_polled(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t pt)
 {
 	if (p3_unlikely(!p3l_pt_polled(p->l, pt)))
-		flush_lane(ni, slot, p);
+		flush_lane(ni, slot, p, pt);
 }
 
 static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s,
@@ -275,18 +299,39 @@ static inline uint8_t *short_of(uint32_t slot, const struct p3l_op *op, uint64_t
 	return smartmap_remote((int)slot, (void *)(uintptr_t)(op->start + op->moff));	/* ours: as it is */
 }
 
+/* A message for the same entry waits in the lane for its owner: this one waits behind it. */
+static __attribute__((noinline)) int put_behind(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h,
+						struct p3l_send *s)
+{
+	uint64_t len = length_of(ni, s);
+	int rc;
+
+	if (len > P3L_LANE_MAX || !p3l_lane_room(p->l, ni->l->slot, &p->tx, len))
+		return PTL_NO_SPACE;
+	s->len = len;
+	rc = p3l_send_begin(&ni->env, ni->l, s);
+	if (rc != PTL_OK)
+		return rc;
+	h->rlength = s->len;
+	put_polled_late(ni, slot, p, h, s);
+	p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);
+	return PTL_OK;
+}
+
 static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct p3l_ni *l = p->l;
 	struct p3l_op *op;
 	uint64_t mlength = 0, off = 0;
 	enum p3l_verdict v;
+	enum flushed f;
 	bool ack = false;
 	uint8_t *far;
 	int rc = 0;
 
-	if (p3_unlikely(!flush_lane(ni, slot, p)))
-		return PTL_NO_SPACE;
+	f = flush_lane(ni, slot, p, h->pt);
+	if (p3_unlikely(f != CLEAR))
+		return f == BEHIND ? put_behind(ni, slot, p, h, s) : PTL_NO_SPACE;
 	op = op_get(ni, l);
 	if (p3_unlikely(!op))
 		return PTL_NO_SPACE;
@@ -503,7 +548,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	h->rlength = r->rlength = r->mlength;
 	r->target_slot = slot;
 	lock_word(ni, &p->lock);
-	op = flush_lane(ni, slot, p) ? op_get(ni, l) : NULL;
+	op = flush_lane(ni, slot, p, h->pt) == CLEAR ? op_get(ni, l) : NULL;
 	if (p3_unlikely(xt) && op)
 		p3l_get_sent(&ni->env, ni->l, r->md, r->off, r->mlength, h, PTL_NI_OK);
 	if (p3_unlikely(!op)) {
@@ -591,7 +636,7 @@ static int nal_getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struc
 	if (p3_unlikely(!p || !p3_load(&p->l->up)))
 		return put_nowhere(ni, s);
 	lock_word(ni, &p->lock);
-	op = flush_lane(ni, slot, p) ? op_get(ni, p->l) : NULL;
+	op = flush_lane(ni, slot, p, h->pt) == CLEAR ? op_get(ni, p->l) : NULL;
 	if (p3_unlikely(!op)) {
 		rc = PTL_NO_SPACE;
 		goto out;

@@ -18,7 +18,7 @@ static bool others_inside(const struct p3l_env *env, const struct p3l_ni *ni, ui
 	for (uint32_t s = 0; s < p3l_slots(ni); s++)
 		for (uint32_t k = 0; s != env->self - 1 && k < P3L_OPS; k++) {
 			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
-			uint32_t state = p3_load_acq(&op->state);
+			uint32_t state = p3_load_acq(&op->state);	/* M:polled.inside */
 
 			/* an acknowledgement's `pt` is that of its MD: it changes an MD that stands in this entry */
 			if (state >= P3L_OP_PREP && state < P3L_OP_DONE && p3_load(&op->pt) == pt)
@@ -27,23 +27,30 @@ static bool others_inside(const struct p3l_env *env, const struct p3l_ni *ni, ui
 	return false;
 }
 
-bool p3l_pt_polled_set(struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, bool on)
+/* Whoever takes messages from a lane of ours has begun behind this. */
+static void pass_lanes(const struct p3l_env *env, struct p3l_ni *ni)
 {
-	uint64_t bit = (uint64_t)1 << (pt & 63);
-
-	if (!on) {
-		env->alone[pt >> 6] &= ~bit;
-		p3_fetch_and(&ni->polled[pt >> 6], ~bit);
-		return true;
-	}
-	p3_fetch_or(&ni->polled[pt >> 6], bit);
-	p3_fence();
 	for (uint32_t s = 0; s < p3l_slots(ni); s++) {
 		struct p3l_lane_hdr *l = p3l_lane(ni, s);
 
 		p3l_lane_lock(env, ni, l, true);
 		p3l_lane_unlock(l);
 	}
+}
+
+bool p3l_pt_polled_set(struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, bool on)
+{
+	uint64_t bit = (uint64_t)1 << (pt & 63);
+
+	if (!on) {
+		env->alone[pt >> 6] &= ~bit;
+		pass_lanes(env, ni);		/* one may have found there what we have taken since, without lock */
+		p3_fetch_and(&ni->polled[pt >> 6], ~bit);	/* M:polled.off */
+		return true;
+	}
+	p3_fetch_or(&ni->polled[pt >> 6], bit);	/* M:polled.on */
+	p3_fence();				/* M:polled.on-fence */
+	pass_lanes(env, ni);
 	p3l_lock(env, ni, pt);
 	p3l_unlock(ni, pt);
 	if (others_inside(env, ni, pt))

@@ -12,38 +12,38 @@ byte newest[PROCS * CELLS];		/* value in the own buffer */
 byte held[PROCS * CELLS];		/* how many of that address are there */
 chan buf[PROCS] = [DEPTH] of { byte, byte };
 
-#define LOAD(p, a)	(held[(p) * CELLS + (a)] > 0 -> newest[(p) * CELLS + (a)] : mem[a])
+#define LOAD(who_t, at_t)	(held[(who_t) * CELLS + (at_t)] > 0 -> newest[(who_t) * CELLS + (at_t)] : mem[at_t])
 
-inline STORE(p, a, v) {
+inline STORE(who_t, at_t, val_t) {
 	d_step {
-		nfull(buf[p]) ->
-		buf[p]!(a), (v);
-		newest[(p) * CELLS + (a)] = (v);
-		held[(p) * CELLS + (a)]++
+		nfull(buf[who_t]) ->
+		buf[who_t]!(at_t), (val_t);
+		newest[(who_t) * CELLS + (at_t)] = (val_t);
+		held[(who_t) * CELLS + (at_t)]++
 	}
 }
 
-inline CAS(p, a, old, new, ok) {	/* ok: has it been swapped? */
+inline CAS(who_t, at_t, from_t, to_t, ok_t) {	/* ok_t: has it been swapped? */
 	d_step {
-		empty(buf[p]) ->
-		ok = (mem[a] == (old));
+		empty(buf[who_t]) ->
+		ok_t = (mem[at_t] == (from_t));
 		if
-		:: ok -> mem[a] = (new)
+		:: ok_t -> mem[at_t] = (to_t)
 		:: else
 		fi
 	}
 }
 
-inline XCHG(p, a, v, was) {
-	d_step { empty(buf[p]) -> was = mem[a]; mem[a] = (v) }
+inline XCHG(who_t, at_t, val_t, was_t) {
+	d_step { empty(buf[who_t]) -> was_t = mem[at_t]; mem[at_t] = (val_t) }
 }
 
-inline ADD(p, a, n, was) {
-	d_step { empty(buf[p]) -> was = mem[a]; mem[a] = mem[a] + (n) }
+inline ADD(who_t, at_t, by_t, was_t) {
+	d_step { empty(buf[who_t]) -> was_t = mem[at_t]; mem[at_t] = mem[at_t] + (by_t) }
 }
 
-inline FENCE(p) {
-	empty(buf[p])
+inline FENCE(who_t) {
+	empty(buf[who_t])
 }
 
 /* membarrier(): each process passes a full barrier somewhere between its begin and its end */

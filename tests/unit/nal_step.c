@@ -2,8 +2,8 @@
 /*
  * nal_step.c - what another thread or process does between any two accesses of a sleeper or an initiator
  *
- * The two files of the NAL are part of this program, with a step counted before each atomic access and each system call.
- * At chosen steps the test does what another would do then; all choices are tried. So what happens once in a million
+ * The two files of the NAL are part of this program, with a step counted before each atomic access and system call. At
+ * chosen steps the test does what another would do then; all choices are tried. So what happens once in a million
  * times elsewhere happens here each time. (Orders that only a store buffer makes are not seen: tests/model.)
  */
 #include <errno.h>
@@ -150,7 +150,8 @@ void nal_hands_collect(struct nal_ni *n)
 	(void)n;
 }
 
-int nal_swap(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, const struct region *t, char *b, uint64_t len, bool direct)
+int nal_swap(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, const struct region *t, char *b, uint64_t len,
+	     bool direct)
 {
 	(void)n, (void)slot, (void)l, (void)t, (void)b, (void)len, (void)direct;
 	return 0;
@@ -199,8 +200,8 @@ static void fresh(bool single, bool polled)
 		struct p3l_md_args a = c_args(&v, &eq[OWNER]);
 		struct p3l_ref me, md;
 
-		REQUIRE_INT(p3l_me_attach(&ni[OWNER].env, ni[OWNER].l, PT, C_ANY, 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me),
-			    PTL_OK);
+		REQUIRE_INT(p3l_me_attach(&ni[OWNER].env, ni[OWNER].l, PT, C_ANY, 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER,
+					  &me), PTL_OK);
 		REQUIRE_INT(p3l_md_attach(&ni[OWNER].env, ni[OWNER].l, me, &a, PTL_RETAIN, &md), PTL_OK);
 	}
 	if (polled)
@@ -425,12 +426,17 @@ static struct p3l_ref bind(bool with_eq)
 	return md;
 }
 
-static int put(struct p3l_ref md, uint64_t len)
+static int put_to(struct p3l_ref md, uint32_t pt, uint64_t len, uint64_t bits)
 {
-	struct p3l_hdr h = c_hdr(P3L_PUT, PEER, PT, 1, len);
-	struct p3l_send s = { .md = md, .len = len, .match_bits = 1, .pt = PT };
+	struct p3l_hdr h = c_hdr(P3L_PUT, PEER, pt, bits, len);
+	struct p3l_send s = { .md = md, .len = len, .match_bits = bits, .pt = pt };
 
 	return nal_put(&ni[PEER], OWNER, &h, &s);
+}
+
+static int put(struct p3l_ref md, uint64_t len)
+{
+	return put_to(md, PT, len, 1);
 }
 
 static void t_a_thread_that_sends_wakes_one_that_waits_for_that(void)
@@ -576,6 +582,58 @@ static void t_an_entry_switched_on_at_any_step_of_a_direct_put(void)
 	CHECK(most > 5 && waited > 0 && waited < most);
 }
 
+/*
+ * A message for a polled entry finds no room in the queue and waits; so does one behind it, whose entry is polled no
+ * longer. What comes then for that entry may not overtake it; for a third it may.
+ */
+static void t_a_put_does_not_overtake_one_that_waits_in_the_lane(void)
+{
+	enum { OTHER = PT + 1, THIRD = PT + 2 };
+	struct p3l_hdr h = c_hdr(P3L_GET, PEER, OTHER, 1, 8);
+	struct p3l_reply r = { .mlength = 8 };
+	struct p3l_ref md, far_eq;
+	struct p3l_slot ev;
+	uint32_t n = 0;
+
+	fresh(true, true);
+	md = bind(false);
+	REQUIRE_INT(p3l_eq_alloc(&ni[OWNER].env, ni[OWNER].l, 64, &far_eq), PTL_OK);
+	for (uint32_t pt = OTHER; pt <= THIRD; pt++) {
+		ptl_md_t v = c_md((uintptr_t)buf, sizeof(buf), PTL_MD_THRESH_INF,
+				  PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
+				  PTL_MD_EVENT_START_DISABLE);
+		struct p3l_md_args a = c_args(&v, &far_eq);
+		struct p3l_ref me, far;
+
+		REQUIRE_INT(p3l_me_attach(&ni[OWNER].env, ni[OWNER].l, pt, C_ANY, 0, ~0ull, PTL_RETAIN,
+					  PTL_INS_AFTER, &me), PTL_OK);
+		REQUIRE_INT(p3l_md_attach(&ni[OWNER].env, ni[OWNER].l, me, &a, PTL_RETAIN, &far), PTL_OK);
+	}
+	nal_polled(&ni[OWNER], OTHER, true);
+	for (int i = 0; i < 16; i++)
+		p3l_eq_reserve(ni[OWNER].l, eq[OWNER].idx);
+	REQUIRE_INT(put_to(md, PT, 8, 1), PTL_OK);
+	REQUIRE_INT(put_to(md, OTHER, 8, 2), PTL_OK);
+	nal_polled(&ni[OWNER], OTHER, false);
+	CHECK(!p3l_eq_ready(ni[OWNER].l, far_eq.idx));
+	REQUIRE_INT(put_to(md, OTHER, 8, 3), PTL_OK);
+	CHECK(!p3l_eq_ready(ni[OWNER].l, far_eq.idx));
+	REQUIRE_INT(put_to(md, OTHER, 200, 4), PTL_OK);
+	CHECK(!p3l_eq_ready(ni[OWNER].l, far_eq.idx));
+	r.md = md;
+	CHECK_INT(nal_get(&ni[PEER], OWNER, &h, &r), PTL_NO_SPACE);	/* nor may a get */
+	REQUIRE_INT(put_to(md, THIRD, 8, 5), PTL_OK);
+	CHECK(p3l_eq_read(&ni[OWNER].env, ni[OWNER].l, far_eq.idx, &ev, true) == 1 && ev.match_bits == 5);
+	ni[OWNER].l->eq[eq[OWNER].idx].head = 16;	/* they have been read */
+	for (uint32_t t = 16; t--;)
+		p3l_eq_slot(ni[OWNER].l, &ni[OWNER].l->eq[eq[OWNER].idx], t)->word = t << 1 | 1;
+	drain_own(&ni[OWNER], NULL);		/* the first without lock, */
+	drain_own(&ni[OWNER], NULL);		/* the others with it */
+	while (p3l_eq_read(&ni[OWNER].env, ni[OWNER].l, far_eq.idx, &ev, true) == 1)
+		CHECK_INT(ev.match_bits, 2 + n++);
+	CHECK_INT(n, 3);
+}
+
 /* ---- first look at the mark --------------------------------------------------------------------------------- */
 
 static void t_the_first_look_follows_the_owner(void)
@@ -649,14 +707,16 @@ static void t_an_owner_found_away_gets_a_moment(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_a_message_wakes_who_falls_asleep), T(t_a_message_wakes_though_another_thread_falls_asleep_behind_it),
+		T(t_a_message_wakes_who_falls_asleep),
+		T(t_a_message_wakes_though_another_thread_falls_asleep_behind_it),
 		T(t_a_message_wakes_though_another_thread_fell_asleep_before),
 		T(t_a_message_wakes_though_another_thread_has_come_and_gone),
 		T(t_who_leaves_does_not_take_the_word_of_who_comes), T(t_nobody_asleep_costs_no_system_call),
 		T(t_a_thread_that_sends_wakes_one_that_waits_for_that),
 		T(t_a_thread_that_takes_a_message_wakes_one_that_waits_for_it),
 		T(t_an_entry_switched_off_at_any_step_of_a_put), T(t_an_entry_switched_off_at_any_step_of_a_small_put),
-		T(t_an_entry_switched_on_at_any_step_of_a_direct_put), T(t_the_first_look_follows_the_owner),
+		T(t_an_entry_switched_on_at_any_step_of_a_direct_put),
+		T(t_a_put_does_not_overtake_one_that_waits_in_the_lane), T(t_the_first_look_follows_the_owner),
 		T(t_an_owner_found_away_gets_a_moment), { 0 } };
 
 	return t_run(cases);
