@@ -25,8 +25,9 @@ static inline bool ready(const struct nal_ni *ni, uint32_t eq)
 {
 	const struct nal_eq *e = &ni->eq[eq];
 	uint32_t head = p3_load(&ni->l->eq[eq].head);
+	const uint32_t *word = &e->ring[p3l_eq_place(head) & e->mask].word;
 
-	return (int32_t)(p3_load_acq(&e->ring[p3l_eq_place(head) & e->mask].word) - (head << 1 | 1)) >= 0;	/* M:sleep.ready */
+	return (int32_t)(p3_load_acq(word) - (head << 1 | 1)) >= 0;	/* M:sleep.ready */
 }
 
 /*

@@ -108,12 +108,10 @@ inline flush() {
 		   :: LOAD(PEER, WORD + h) != FULL -> break /* M:lane.peek */
 		   :: else
 		   fi;
-#ifndef BUG_FLUSH_ALL
 		   if
 		   :: LOAD(PEER, BIT) -> break	/* M:polled.promised */
 		   :: else
 		   fi;
-#endif
 		   operation(number[h]);
 		   if
 		   :: ok -> STORE(PEER, HEAD, h + 1) /* M:lane.advance */

@@ -169,6 +169,12 @@ int nal_start(struct nal_ni *n, const struct p3l_setup *s)
 	return PTL_FAIL;
 }
 
+int nal_agree(struct nal_ni *n, int rc)
+{
+	(void)n;
+	return rc;
+}
+
 void nal_stop(struct nal_ni *n)
 {
 	(void)n;
