@@ -51,6 +51,17 @@ portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la $(LIBEV_LIBS)
 portals_libportals_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 include $(top_srcdir)/portals/trace/local.mk
 
+# For gdb, which looks for a file of this name when it is installed under its own prefix (usually /usr).
+gdbdir = $(datadir)/gdb/auto-load$(libdir)
+EXTRA_DIST += portals/gdb/libportals-gdb.py
+install-gdb:
+	$(MKDIR_P) $(DESTDIR)$(gdbdir)
+	$(INSTALL_DATA) $(srcdir)/portals/gdb/libportals-gdb.py $(DESTDIR)$(gdbdir)/libportals.so.0.0.0-gdb.py
+uninstall-gdb:
+	rm -f $(DESTDIR)$(gdbdir)/libportals.so.0.0.0-gdb.py
+install-data-hook: install-gdb
+.PHONY: install-gdb uninstall-gdb
+
 # PMI-1 for programs of the XT: a library of its own, so that its names are only in programs that ask for it.
 lib_LTLIBRARIES += portals/pmi/libpmi.la
 portals_pmi_libpmi_la_SOURCES = portals/pmi/pmi.c
@@ -71,5 +82,5 @@ install-alias:
 uninstall-alias:
 	cd $(DESTDIR)$(libdir) && rm -f $(p3_alias) $(p3_alias:.so=.a)
 install-exec-hook: install-alias
-uninstall-hook: uninstall-alias
+uninstall-hook: uninstall-alias uninstall-gdb
 .PHONY: install-alias uninstall-alias

@@ -40,10 +40,10 @@ static void need(int rc, const char *call)
 		bail("rank %d: %s: %s", t_rank(), call, PtlErrorStr((unsigned)rc));
 }
 
+static ptl_event_t ev;			/* of rank 1, where there is one thread: gdb prints it */
+
 static void wait_for(ptl_handle_eq_t q, ptl_event_kind_t kind)
 {
-	ptl_event_t ev;
-
 	do {
 		need(PtlEQWait(q, &ev), "PtlEQWait");
 		if (ev.ni_fail_type != PTL_NI_OK)
@@ -54,10 +54,10 @@ static void wait_for(ptl_handle_eq_t q, ptl_event_kind_t kind)
 /* Message @i has been sent. Who looks for events between two puts leaves the next one in the inbox. */
 static void pace(int i)
 {
-	ptl_event_t ev;
+	ptl_event_t none;
 
 	do {
-		PtlEQGet(p_idle_eq, &ev);
+		PtlEQGet(p_idle_eq, &none);
 		if (is("die") && atomic_load(t_word(TAKEN)) >= (uint64_t)count / 2)
 			break;
 	} while (atomic_load(t_word(TAKEN)) + (i < SLOW ? 0 : AHEAD) < (uint64_t)i + 1 && sched_yield() == 0);
