@@ -11,9 +11,11 @@ rank()	# NUMBER JOB ARGUMENTS: under gdb, with the commands of stdin
 {
 	local number=$1
 	shift
-	{ printf 'set breakpoint pending on\nset pagination off\nset confirm off\nsource %s\n' "$py"; cat; } >cmds
+	printf 'set breakpoint pending on\nset pagination off\nset confirm off\nsource %s\n' "$py" >cmds
+	cat >>cmds
 	"$b/tests/common/multi" -n 2 "$src/tests/counts/as_rank" "$number" "$b/libtool" --mode=execute \
-		gdb -nx -q -batch -x cmds --args -- "$b/tests/trace/job" "$@" 2>&1 </dev/null | sed 's/^# rank [01]: //' >got
+		gdb -nx -q -batch -x cmds --args -- "$b/tests/trace/job" "$@" 2>&1 </dev/null |
+		sed 's/^# rank [01]: //' >got
 }
 has()	# PATTERN NAME: a line of what gdb said
 {
@@ -58,14 +60,17 @@ state()
 	has '^  sent 0, received 5 .*dropped 0' "$1: its counters"
 	has '^portal 4: 1 entries \(1 at most\)$' "$1: a portal with a list"
 	has '^me 1\.0: pt 4 bits 0x1234 ignore 0x0 from any:any USED, md [0-9]+$' "$1: a match entry"
-	has '^  md [0-9]+\.0: \[0x[0-9a-f]+, \+100\) at 0 threshold inf pending 0 .* eq 4\.0 USED\|DIRECT\|MADE$' "$1: its descriptor"
+	has '^  md [0-9]+\.0: \[0x[0-9a-f]+, \+100\) at 0 threshold inf pending 0 .* eq 4\.0 USED\|DIRECT\|MADE$' \
+		"$1: its descriptor"
 	has '^eq 4\.0: 16 slots, 0 read, 5 reserved$' "$1: a queue"
 	has '^  4: PUT_END of 0 pt 4 bits 0x1234 mlength 100 of 100 offset 0 hdr_data 0x5 ' "$1: its last event"
 	has "^slot 0: id .*; took 5, dropped 0 here" "$1: who has sent"
 }
 state "running"
-has '= PUT_END from 1:[0-9]+ pt 4 bits 0x1234 rlength 100 mlength 100 offset 0 hdr_data 0x4 md [0-9]+\.0 of ni 0 ' "an event"
-has '= \[0x[0-9a-f]+, \+100\) threshold inf max_size 0 options 0x[0-9a-f]+ user_ptr 0x5eed eq eq 4\.0 of ni 0$' "a descriptor"
+has '= PUT_END from 1:[0-9]+ pt 4 bits 0x1234 rlength 100 mlength 100 offset 0 hdr_data 0x4 md [0-9]+\.0 of ni 0 ' \
+	"an event"
+has '= \[0x[0-9a-f]+, \+100\) threshold inf max_size 0 options 0x[0-9a-f]+ user_ptr 0x5eed eq eq 4\.0 of ni 0$' \
+	"a descriptor"
 has '= 1:[0-9]+$' "a process"
 has '= md [0-9]+\.0 of ni 0$' "a handle"
 has '= eq 4\.0 of ni 0$' "and another"
