@@ -76,6 +76,15 @@ struct nal_ni {
 	void *nal_priv;
 };
 
+/*
+ * Where the state of ranks on other nodes stands: an array with a struct fr_peer pointer (NULL: not used yet) and the
+ * rank as uint32_t in each element. For those who look from outside.
+ */
+struct nal_far {
+	const void *at;
+	uint32_t n, stride, rank_at, peer_at;
+};
+
 struct nal_ops {
 	const char *name;
 
@@ -123,6 +132,8 @@ struct nal_ops {
 	/* For such NALs, too: what their own start came to is told to the ranks of the node, after this one's start(). Returns
 	 * @rc, or what one of them has failed with. */
 	int (*agree)(struct nal_ni *ni, int rc);
+	/* Optional: for NALs on the frame engine. */
+	void (*far)(const struct nal_ni *ni, struct nal_far *f);
 };
 
 extern const struct nal_ops nal_smartmap;

@@ -435,6 +435,10 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 		fr_nop(e, p, k, WIRE_F_BUSY);
 		return go_on(e, p);
 	}
+	if (h.type == WIRE_PUT || h.type == WIRE_GET || h.type == WIRE_GETPUT) {
+		p->in_count++;
+		p->in_length += h.rlength;
+	}
 	c->expect++;
 	p->untold++;
 	c->told_again = c->told_busy = false;

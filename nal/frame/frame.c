@@ -178,6 +178,15 @@ static void take_bytes(struct fr_engine *e, struct fr_msg *m, const struct p3l_s
 			p3l_copy(b, (const void *)(uintptr_t)at, n);
 }
 
+/* A call has become a message. */
+static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+{
+	p->out_count++;
+	p->out_length += m->h.rlength;
+	fr_queue(p, m);
+	fr_pump(e, p);
+}
+
 int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct fr_msg *m;
@@ -221,8 +230,7 @@ int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 		m->off = s->loff;
 		m->direct = s->flags & P3L_MD_DIRECT;
 	}
-	fr_queue(p, m);
-	fr_pump(e, p);
+	call(e, p, m);
 	return PTL_OK;
 }
 
@@ -264,8 +272,7 @@ int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 	m->h.loffset = r->off;
 	m->reply = *r;
 	m->get_md = true;
-	fr_queue(p, m);
-	fr_pump(e, p);
+	call(e, p, m);
 	return PTL_OK;
 }
 
@@ -300,8 +307,7 @@ int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct 
 	m->get_md = true;
 	take_bytes(e, m, s);
 	p3l_send_end(&e->env, e->l, s, PTL_NI_OK);
-	fr_queue(p, m);
-	fr_pump(e, p);
+	call(e, p, m);
 	return PTL_OK;
 }
 

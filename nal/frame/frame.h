@@ -147,6 +147,7 @@ struct fr_peer {
 	uint32_t done, want;		/* its requests: all below are finished; next number */
 	uint64_t done_bits;		/* finished ones above */
 	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
+	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
 	struct fr_peer *next_peer;	/* all that have been opened */
 };
 

@@ -644,29 +644,37 @@ static struct fr_peer *enter(struct nal_ni *ni, uint32_t slot, struct gp **out)
  * What was refused for want of room: try again? A busy target has records in use that become free by themselves, or a
  * polled portal that its owner does not look at; the caller hears of it as it would on its own node.
  */
-static bool again(struct gp *gp, struct fr_peer *p, int *rc)
+static bool again(struct gp *gp, struct fr_peer *p, int *rc, struct p3l_wait *w)
 {
-	if (*rc != FR_FULL)
-		return false;
-	if (fr_busy(p)) {
-		*rc = PTL_NO_SPACE;
-		return false;
+	struct nal_ni *ni = gp->ni;
+
+	if (*rc == FR_FULL && !fr_busy(p)) {
+		if (w->what)
+			p3l_wait_on(&ni->env, ni->l, w);
+		else
+			p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_ROOM, p->slot, 1, w);
+		wait_room(gp, NULL);
+		return true;
 	}
-	wait_room(gp, NULL);
-	return true;
+	if (*rc == FR_FULL)
+		*rc = PTL_NO_SPACE;
+	if (p3_unlikely(w->what))
+		p3l_wait_end(&ni->env, ni->l, w);
+	return false;
 }
 
 static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
+	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.put(ni, slot, h, s);
 	do
 		rc = fr_put(gp->e, p, h, s);
-	while (again(gp, p, &rc));
+	while (again(gp, p, &rc, &w));
 	pthread_mutex_unlock(&gp->lock);
 	return rc;
 }
@@ -675,13 +683,14 @@ static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_r
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
+	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.get(ni, slot, h, r);
 	do
 		rc = fr_get(gp->e, p, h, r);
-	while (again(gp, p, &rc));
+	while (again(gp, p, &rc, &w));
 	pthread_mutex_unlock(&gp->lock);
 	return rc;
 }
@@ -690,13 +699,14 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
+	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.getput(ni, slot, h, s, r);
 	do
 		rc = fr_getput(gp->e, p, h, s, r);
-	while (again(gp, p, &rc));
+	while (again(gp, p, &rc, &w));
 	pthread_mutex_unlock(&gp->lock);
 	return rc;
 }
@@ -732,6 +742,15 @@ static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *ar
 	nal_smartmap.wait(ni, ns, ready, arg);
 }
 
+static void far(const struct nal_ni *ni, struct nal_far *f)
+{
+	const struct gp *gp = gp_of(ni);
+
+	if (gp)
+		*f = (struct nal_far){ gp->far, gp->n_far, sizeof(*gp->far), offsetof(struct gp_far, rank),
+				       offsetof(struct gp_far, peer) };
+}
+
 const struct nal_ops nal_gp = {
 	.name = "gp",
 	.start = start,
@@ -748,4 +767,5 @@ const struct nal_ops nal_gp = {
 	.progress = progress,
 	.attend = attend,
 	.wait = wait_,
+	.far = far,
 };

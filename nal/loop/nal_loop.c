@@ -29,7 +29,13 @@
 #define DELAY_NS	20000
 #define STEPS		32		/* things that happen in one look */
 
+struct self {			/* as nal_ops.far tells it */
+	uint32_t rank;
+	struct fr_peer *peer;
+};
+
 struct priv {
+	struct self to_self;
 	struct loop_net net;
 	struct loop_end end[2];
 	struct fr_engine e;
@@ -255,6 +261,15 @@ static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *ar
 		nanosleep(&nap, NULL);
 }
 
+static void far(const struct nal_ni *ni, struct nal_far *f)
+{
+	struct priv *pv = ni->nal_priv;
+
+	pv->to_self.peer = &pv->self;
+	*f = (struct nal_far){ &pv->to_self, 1, sizeof(pv->to_self), offsetof(struct self, rank),
+			      offsetof(struct self, peer) };
+}
+
 const struct nal_ops nal_loop = {
 	.name = "loop",
 	.start = start,
@@ -271,4 +286,5 @@ const struct nal_ops nal_loop = {
 	.progress = progress,
 	.attend = attend,
 	.wait = wait_,
+	.far = far,
 };

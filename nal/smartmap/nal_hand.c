@@ -46,6 +46,8 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 		nal_move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
 	}
 	op->peer_addr = (uintptr_t)h->bounce;
+	p3l_count(&ni->env, &p3l_row(l, ni->l->slot)->stats.hand_count, 1);
+	p3l_count(&ni->env, &p3l_row(l, ni->l->slot)->stats.hand_length, h->mlength);
 	P3_PROBE4(hand, l, ni->l->slot, op, h->mlength);
 	P3_TRACED(note(&h->trace));
 	P3_TRACED(hand(l, ni->l->slot, (unsigned)(op - p3l_row(l, ni->l->slot)->op)));
@@ -147,6 +149,7 @@ int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct re
 					break;
 				}
 				memcpy(new, buf, len);
+				nal_count_cma(ni, slot, 2 * len);
 				rc = smartmap_read((int)slot, buf, far, len);
 				if (!rc)
 					rc = smartmap_write((int)slot, far, new, len);

@@ -82,16 +82,16 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 	}
 }
 
-/* A message has been taken. Its event may be for another thread of ours, which sleeps. (A peer's: flush_full().) */
-static inline void taken(struct nal_ni *ni, struct p3l_ni *l, struct p3l_stats *stats)
+/*
+ * We have taken a message of our own: counted under the lock of the lane, or by its only user. Its event may be for another
+ * thread of ours, which sleeps. (A peer's: flush_full().)
+ */
+static inline void taken(struct nal_ni *ni, struct p3l_lane_hdr *lane, uint64_t length)
 {
-	if (ni->env.single) {
-		stats->lane_msgs++;
-	} else {
-		p3_add(&stats->lane_msgs, 1);
-		if (l == ni->l)
-			wake(ni, l);
-	}
+	lane->long_count++;
+	lane->long_length += length;
+	if (!ni->env.single)
+		wake(ni, ni->l);
 }
 
 /*
@@ -154,7 +154,7 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 				P3_TRACED(take(l));
 				p3l_lane_advance(l, lane, (uint32_t)lines);
 				p3l_lane_release(l, lane);
-				taken(ni, l, stats);
+				taken(ni, lane, h.rlength);
 				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
 					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
 						h.match_bits, done.off, h.rlength, done.mlength);
@@ -178,11 +178,17 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 		P3_PROBE3(inbox_take, l, from, lane->head);
 		P3_TRACED(take(l));
 		p3l_lane_advance(l, lane, (uint32_t)lines);
-		if (p3_likely(v == P3L_MATCHED))
+		if (p3_likely(v == P3L_MATCHED)) {
+			if (!owner) {
+				stats->flush_count++;
+				stats->flush_length += op->mlength;
+			}
 			deliver(ni, slot, l, op, &data, src);
+		}
 		P3_TRACED(pop());
 		p3l_lane_release(l, lane);
-		taken(ni, l, stats);
+		if (owner)
+			taken(ni, lane, h.rlength);
 	}
 	return true;
 }

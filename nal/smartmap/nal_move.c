@@ -18,6 +18,7 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 			if (!held) {
 				if (!priv_of(ni)->cma)
 					return -EAGAIN;
+				nal_count_cma(ni, slot, n);
 				P3_PROBE3(copy, P3_WAY_CMA, put, n);
 				rc = put ? smartmap_write((int)slot, far, own, n) :
 					   smartmap_read((int)slot, own, far, n);

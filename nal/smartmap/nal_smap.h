@@ -121,6 +121,15 @@ static inline void unlock_told(struct nal_ni *ni, uint32_t *w)
 int nal_move(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
 	     const struct region *o, uint64_t n, bool direct);
 
+/* A copy by the kernel between us and @slot: counted in our row there. */
+static inline void nal_count_cma(struct nal_ni *ni, uint32_t slot, uint64_t n)
+{
+	struct p3l_stats *s = &p3l_row(ni->peer[slot].l, ni->l->slot)->stats;
+
+	p3l_count(&ni->env, &s->cma_count, 1);
+	p3l_count(&ni->env, &s->cma_length, n);
+}
+
 static inline uint32_t fail_of(int rc)
 {
 	return rc == 0 ? PTL_NI_OK : rc == -ESRCH ? PTL_NI_DIED_NP : PTL_NI_FAULT_NP;

@@ -362,7 +362,6 @@ static int put_direct(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, stru
 			rc = 0;
 		else
 			ack = p3l_target_end(&ni->env, l, op, fail_of(rc));
-		p3l_row(l, ni->l->slot)->stats.direct_msgs++;
 		wake(ni, l);
 	} else if (p3_unlikely(v == P3L_WAIT) && !put_polled_late(ni, slot, p, h, s)) {
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_FAIL);
@@ -448,6 +447,8 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		}
 		if (polled) {
 			rc = len > P3L_LANE_MAX ? PTL_MD_ILLEGAL : PTL_NO_SPACE;
+			if (rc == PTL_NO_SPACE)
+				p3l_row(p->l, ni->l->slot)->stats.refused++;
 			goto out;
 		}
 	}
@@ -558,6 +559,8 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		bool direct = op->mdflags & P3L_MD_DIRECT;
 
 		r->mlength = op->mlength;
+		op->gets++;
+		op->get_length += op->mlength;
 		if (p3_unlikely(slot != ni->l->slot && !direct && !priv_of(ni)->cma && op->mlength) &&
 		    (t.iov || !smartmap_reachable((int)slot, (void *)(uintptr_t)(t.start + t.off), op->mlength)) &&
 		    nal_hand_over(ni, slot, l, op, NULL, r))

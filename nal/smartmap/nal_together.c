@@ -51,6 +51,7 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	const void *from = put ? own : far;
 	uint64_t chunk = chunk_of(n), gen = (job->word >> 32) + 1, mine[P3L_JOB_MAX / 64] = { 0 };
 	uint32_t k, chunks, done = 0;
+	struct p3l_wait w = { 0 };
 	unsigned spins = 0;
 
 	while ((n + chunk - 1) / chunk > P3L_JOB_MAX)
@@ -79,6 +80,12 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	}
 	while (done + p3_load_acq(&job->helped) < chunks) {	/* pairs with the release in nal_together_help() */
 		ni->env.relax(++spins);
+		if (p3_unlikely(spins % 4096 == 0)) {
+			if (w.what)
+				p3l_wait_on(&ni->env, l, &w);
+			else
+				p3l_wait_begin(&ni->env, l, P3L_WAIT_COPY, slot, 1, &w);
+		}
 		if (!p3_load_acq(&job->refused) && (spins % 4096 || smartmap_alive((int)slot)))
 			continue;
 		for (k = 0; k < chunks; k++)
@@ -86,6 +93,7 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 				copy_chunk(to, from, k * chunk, chunk, n);
 		break;
 	}
+	p3l_wait_end(&ni->env, l, &w);
 	P3_TRACED(copy(began, P3_WAY_TOGETHER, put, n));
 }
 

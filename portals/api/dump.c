@@ -7,6 +7,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "p3a.h"
@@ -86,8 +87,27 @@ static void dump_ni(int fd, const struct nal_ni *ni)
 void p3a_dump(int fd)
 {
 	for (int i = 0; i < P3A_MAX_NI; i++)
-		if (p3a_table[i])
+		if (p3a_table[i]) {
 			dump_ni(fd, p3a_table[i]);
+			p3a_look_dump(fd, p3a_table[i]);
+		}
+}
+
+/* A wait goes on: note when it began, and tell once when it has lasted for PTL_HANG_DUMP_S. */
+void p3a_waits(struct p3l_wait *w)
+{
+	const struct nal_ni *ni = p3_load(&p3a_table[0]);
+	struct timespec t;
+	int64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	if (!w->since)
+		w->since = now;
+	if (!ni || !ni->hang_ns || w->told || now - w->since < ni->hang_ns)
+		return;
+	w->told = 1;
+	p3a_dump(STDERR_FILENO);
 }
 
 static void on_signal(int sig)

@@ -360,7 +360,8 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	static unsigned turn;
 	struct nal_ni *ni = p->ni;
 	unsigned first = p->n > 1 ? turn++ : 0;
-	int64_t end = -1, yield_end = -1, began = -1, hang_ns = ni->hang_ns;
+	int64_t end = -1, yield_end = -1;
+	struct p3l_wait w;
 	unsigned polls = 0;
 	int rc;
 
@@ -374,6 +375,7 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	if (ns == 0)
 		return step(p, first, ev, which);
 	ni->nal->attend(ni, true);
+	w.what = P3L_WAIT_NONE;
 	for (;;) {
 		int64_t left = -1;
 
@@ -403,19 +405,17 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 				continue;
 			}
 		}
-		if (p3_unlikely(hang_ns)) {
-			if (began < 0)
-				began = now_ns();
-			if (now_ns() - began > hang_ns) {
-				p3a_dump(2);
-				hang_ns = 0;	/* once for each call */
-			}
-		}
+		if (w.what)
+			p3l_wait_on(&ni->env, ni->l, &w);
+		else
+			p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_QUEUE, p->eqs[0] & 0xffff, (uint32_t)p->n, &w);
 		ni->nal->attend(ni, false);
 		ni->nal->wait(ni, left, any_ready, p);
 		ni->nal->attend(ni, true);
 	}
 	ni->nal->attend(ni, false);
+	if (p3_unlikely(w.what))
+		p3l_wait_end(&ni->env, ni->l, &w);
 	return rc == PTL_EQ_EMPTY ? step(p, first, ev, which) : rc;	/* what came while we were attending */
 }
 

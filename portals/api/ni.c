@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "p3a.h"
+#include "look.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
 #include "p3_rt.h"
@@ -47,6 +48,7 @@ static void in_child(void)
 		p3a_table[i] = NULL;
 	refused = NULL;
 	p3a_lock_ = 0;
+	p3a_look_forked();
 	P3_TRACED(child());
 }
 
@@ -137,6 +139,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->spin = p3_rt_oversubscribed() ? 20 : (uint32_t)k->spin;
 	ni->yield = (uint32_t)k->yield;
 	ni->hang_ns = k->hang_dump_s * 1000000000;
+	ni->env.waits = p3a_waits;
 	s.nid = job->nid[job->rank];
 	s.pid = (pid == PTL_PID_ANY ? job->pid[job->rank] : pid) + p3a_iface_pid_offset(iface);
 	s.uid = job->uid;
@@ -152,7 +155,8 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.max_me_list = (uint32_t)ni->limits.max_me_list;
 	s.max_iov = (uint32_t)ni->limits.max_md_iovecs;
 	s.index_from = (uint32_t)k->index_from;
-	s.space = 64 << 20;
+	s.space = LOOK_SPACE;
+	p3a_look_open(ni, &s);
 	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
 	if (!refused)
 		P3_TRACED(open());
@@ -161,8 +165,10 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	P3_TRACED(ni(*rc == PTL_OK ? ni->l : NULL, job->rank, job->size));
 	if (*rc == PTL_OK) {
 		ni->sent = &p3l_row(ni->l, ni->l->slot)->stats.send_count;
+		p3a_look_phase(ni, LOOK_OPEN);
 		return ni;
 	}
+	p3a_look_close();
 	free(ni->eq);
 	ni->eq = NULL;
 	return NULL;
@@ -213,7 +219,9 @@ static void close_ni(struct nal_ni *ni)
 		p3a_debug_close(ni);
 		p3_store_rel(&p3a_table[ni->index], NULL);
 	}
+	p3a_look_phase(ni, LOOK_LEAVES);
 	ni->nal->stop(ni);
+	p3a_look_close();
 	free(ni->eq);
 }
 
@@ -259,8 +267,6 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 	static const struct { ptl_sr_index_t index; size_t member; } reg[] = {
 		{ PTL_SR_DROP_COUNT, offsetof(struct p3l_stats, drop_count) },
 		{ PTL_SR_DROP_LENGTH, offsetof(struct p3l_stats, drop_length) },
-		{ PTL_SR_RECV_COUNT, offsetof(struct p3l_stats, recv_count) },
-		{ PTL_SR_RECV_LENGTH, offsetof(struct p3l_stats, recv_length) },
 		{ PTL_SR_SEND_COUNT, offsetof(struct p3l_stats, send_count) },
 		{ PTL_SR_SEND_LENGTH, offsetof(struct p3l_stats, send_length) },
 		{ PTL_SR_CORRUPT_NP, offsetof(struct p3l_stats, corrupt) },
@@ -268,10 +274,17 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 	struct nal_ni *ni;
 	int rc = p3a_enter(status, h, &ni);
 	uint64_t v;
+	uint32_t i;
 
 	if (rc != PTL_OK)
 		return rc;
-	for (size_t i = 0; i < sizeof(reg) / sizeof(*reg); i++)
+	if (index == PTL_SR_RECV_COUNT || index == PTL_SR_RECV_LENGTH) {
+		for (v = 0, i = 0; i < p3l_slots(ni->l); i++)
+			v += index == PTL_SR_RECV_COUNT ? p3l_received(ni->l, i) : p3l_received_length(ni->l, i);
+		*status = (ptl_sr_value_t)v;
+		return PTL_OK;
+	}
+	for (i = 0; i < sizeof(reg) / sizeof(*reg); i++)
 		if (reg[i].index == index) {
 			*status = (ptl_sr_value_t)total(ni->l, reg[i].member);
 			return PTL_OK;

@@ -22,9 +22,17 @@ enum p3a_kind { P3A_NI = 1, P3A_ME = 2, P3A_MD = 4, P3A_EQ = 6 };
 /* dump.c */
 void p3a_dump(int fd);
 void p3a_dump_setup(void);
+void p3a_waits(struct p3l_wait *w);
 void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt);
 void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t me);
 void p3a_dump_eqs(int fd, const struct p3l_ni *l);
+
+/* look.c: the page that says where our state is; who waits for whom, as far as we see it */
+void p3a_look_open(struct nal_ni *ni, const struct p3l_setup *s);
+void p3a_look_phase(struct nal_ni *ni, uint32_t phase);
+void p3a_look_close(void);
+void p3a_look_forked(void);
+void p3a_look_dump(int fd, const struct nal_ni *ni);
 
 /* md.c: the core's arguments from the user's; asks the NAL about the memory. PTL_OK or a code. */
 int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a);

@@ -43,7 +43,6 @@ static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, 
 	k->md = md;
 	k->md_idx = (uint16_t)i;
 	k->md_gen = (uint16_t)md->gen;
-	k->stats = &p3l_row(ni, ni->slot)->stats;
 	k->fresh = true;
 	k->changes = p3_load(&ni->pt[pt].changes);
 	k->pt = pt;
@@ -90,10 +89,10 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	sink->ev.offset = off;
 	sink->ev.initiator = (uint16_t)slot;
 	sink->got = P3L_SINK_KNOWN;
-	P3_PROBE_ADD(match, k->stats->recv_count, 1, P3_F5, P3_ARG(1, ni), P3_ARG(2, slot), P3_ARGM(3, k->pt),
+	P3_PROBE_ADD(match, lane->hot_count, 1, P3_F5, P3_ARG(1, ni), P3_ARG(2, slot), P3_ARGM(3, k->pt),
 		     P3_ARGM(4, k->md_idx), P3_ARG(5, n));
-	P3_PROBE_ADD(copy, k->stats->recv_length, n, P3_F3, P3_ARG(1, P3_WAY_INBOX), P3_ARG(2, 1), P3_ARG(3, n));
-	P3_PROBE_ADD(inbox_take, k->stats->lane_msgs, 1, P3_F3, P3_ARG(1, ni), P3_ARG(2, slot), P3_ARGM(3, lane->head));
+	P3_PROBE_ADD(copy, lane->hot_length, n, P3_F3, P3_ARG(1, P3_WAY_INBOX), P3_ARG(2, 1), P3_ARG(3, n));
+	P3_PROBE3(inbox_take, ni, slot, head);
 	P3_TRACED(match(ni, pt, k->md_idx, bits, n, n));
 	P3_TRACE_BEGAN(began);
 	p3l_copy_line((uint8_t *)(uintptr_t)(k->start + off), from, n);

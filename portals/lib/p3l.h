@@ -55,12 +55,43 @@
 #define P3L_LANE_MAX	PTL_INLINE_MAX_NP_	/* largest payload of a lane message */
 #define PTL_INLINE_MAX_NP_ 8192
 
+/*
+ * What a process waits for, for whoever wants to know why (portals/look). Written in waits that have become long, never
+ * before; by the waiting process, into its row of the region where that thing is. `what` is written last, and is 0 when
+ * the wait is over. Of several threads that wait the first is seen.
+ */
+#define P3L_WAITS(X)									\
+	X(NONE)		/* does not wait, or has begun to a moment ago */		\
+	X(PORTAL)	/* lock of portal table entry or stripe `index` */		\
+	X(OWN)		/* lock of the pools: another thread of its own */		\
+	X(LANE)		/* lock of the lane of initiator `index` */			\
+	X(SWAP)		/* lock of exchange stripe `index` */				\
+	X(LOCK)		/* another lock */						\
+	X(QUEUE)	/* an event in queue `index` (one of `count`) */			\
+	X(COPY)		/* the owner's part of a copy that is shared with it */		\
+	X(ROOM)		/* room to send to slot `index`, on another node */		\
+	X(PEERS)	/* the other ranks, to begin or to end together */
+enum p3l_wait_for {
+#define X(s) P3L_WAIT_##s,
+	P3L_WAITS(X)
+#undef X
+	P3L_WAIT_MAX
+};
+
+struct p3l_wait {
+	uint32_t what;			/* enum p3l_wait_for */
+	uint32_t index, count;
+	uint32_t told;			/* env->waits' own */
+	int64_t since;			/* ns, of env->waits; 0: not known */
+};
+
 /* What the core needs of its surroundings. One per process. */
 struct p3l_env {
 	uint32_t self;				/* own slot + 1: value of our locks */
 	bool single;				/* one thread: locks that only threads contend are left out */
 	bool (*alive)(uint32_t slot);		/* does that process still exist? */
 	void (*relax)(unsigned spins);		/* called while waiting: pause, later yield */
+	void (*waits)(struct p3l_wait *w);	/* called now and then in a long wait: keeps the time. May be NULL */
 	uint64_t alone[2];			/* our polled entries where no other mover is any more: p3l_pt_polled_set() */
 };
 
@@ -243,6 +274,7 @@ struct p3l_op {
 	uint32_t fail;
 	uint32_t me, me_gen;		/* ME of the MD at the match, index + 1 */
 	uint32_t lane;			/* taken from the lane of src: its head + 1 (set by the consumer), else 0 */
+	uint64_t gets, get_length;	/* counters: by means of this record, ever */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_op) == 3 * P3L_LINE, "three lines per operation");
 
@@ -268,7 +300,9 @@ _Static_assert(sizeof(struct p3l_op) == 3 * P3L_LINE, "three lines per operation
 struct p3l_lane_hdr {
 	uint32_t lock;			/* consumer */
 	uint32_t head;			/* [lock] next line to look at, counted freely */
-	uint32_t pad0[14];
+	/* [lock] counters: messages and payload taken the short way (hot.c), and by the owner otherwise */
+	uint64_t hot_count, hot_length, long_count, long_length;
+	uint32_t pad0[6];
 	uint32_t head_pub;		/* written by the consumer, read by the producer */
 	uint32_t pad1[15];
 } __attribute__((aligned(P3L_LINE)));
@@ -319,10 +353,15 @@ static inline bool p3l_word_after(uint32_t word, uint32_t line)
 	return (int32_t)((word << 2) - (line << 2)) > 0;
 }
 
-/* Counters that many read seldom; one set per mover in each NI, so that each has one writer */
+/*
+ * Counters that many read seldom; one set per mover in each NI, so that each has one writer. What hot.c takes is in its
+ * lane instead: p3l_received(). flush: of what this mover has received here, what it took from its own lane itself; the
+ * rest of another mover than the owner came straight. cma, hand: copies by the kernel, and those left to the owner.
+ */
 struct p3l_stats {
-	uint64_t drop_count, drop_length, recv_count, recv_length, send_count, send_length, corrupt, takeovers,
-		 reaped, lane_msgs, direct_msgs, eq_overruns;
+	uint64_t drop_count, drop_length, recv_count, recv_length, send_count, send_length, corrupt, takeovers;
+	uint64_t reaped, eq_overruns, flush_count, flush_length, cma_count, cma_length, hand_count, hand_length;
+	uint64_t refused;		/* puts that found no room */
 };
 
 /* A long copy that a mover shares with the owner: nal_together.c. Fields are the mover's, word and helped are atomic. */
@@ -340,6 +379,7 @@ struct p3l_job {
 /* What one mover owns in an NI: its counters and its records of operations in progress. */
 struct p3l_row {
 	struct p3l_stats stats __attribute__((aligned(P3L_LINE)));
+	struct p3l_wait wait;
 	struct p3l_op op[P3L_OPS];
 	struct p3l_job job;
 };
@@ -493,6 +533,26 @@ void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s);	/* @ni: zeroed,
 bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size);		/* may a peer use it? */
 uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2);		/* offset, 0: full. Owner, own_lock */
 void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2);
+
+/* Messages that NI @ni has received by mover @slot, and from lane @slot by its owner. */
+static inline uint64_t p3l_received(const struct p3l_ni *ni, uint32_t slot)
+{
+	return p3_load(&p3l_row(ni, slot)->stats.recv_count) + p3_load(&p3l_lane(ni, slot)->hot_count);
+}
+
+static inline uint64_t p3l_received_length(const struct p3l_ni *ni, uint32_t slot)
+{
+	return p3_load(&p3l_row(ni, slot)->stats.recv_length) + p3_load(&p3l_lane(ni, slot)->hot_length);
+}
+
+/*
+ * A wait has become long: say so in our row of @ni, unless another thread of ours does. @w: the caller's own;
+ * env->waits is called with it. p3l_wait_end() with the same.
+ */
+void p3l_wait_begin(const struct p3l_env *env, struct p3l_ni *ni, uint32_t what, uint32_t index, uint32_t count,
+		    struct p3l_wait *w);
+void p3l_wait_on(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *w);	/* and it goes on */
+void p3l_wait_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *w);
 
 /* lock.c. Slow: returns slot + 1 of the dead holder that it was taken from, or 0 */
 uint32_t p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
@@ -690,7 +750,6 @@ struct p3l_known {
 	uint64_t match_bits, mask;	/* bits that must be equal */
 	uint64_t start, length, min_free;
 	struct p3l_md *md;
-	struct p3l_stats *stats;
 	uint16_t md_idx, md_gen;
 	bool remote;			/* PTL_MD_MANAGE_REMOTE */
 	bool fresh;			/* the owner has not seen this one yet */

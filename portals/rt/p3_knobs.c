@@ -280,33 +280,73 @@ const struct p3_knobs *p3_knobs_get(const char **err)
 	return &the_knobs;
 }
 
-void p3_knobs_print(FILE *f)
+/* Does the environment that process @pid was started with have @var? 1, 0; -1: it is not told. */
+static int has_var(int pid, const char *var)
+{
+	char path[40], *line = NULL;
+	size_t room = 0, len = strlen(var);
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	while (!found && getdelim(&line, &room, 0, f) > 0)
+		found = !strncmp(line, var, len) && line[len] == '=';
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* Who has set @var? Under a launcher: what our parent, which is its daemon, was not started with comes from its options. */
+static const char *origin(const char *var)
+{
+	if ((getenv("PMI_FD") || getenv("PMI_PORT")) && !has_var((int)getppid(), var))
+		return "launcher";
+	return "environment";
+}
+
+void p3_knobs_each(void (*fn)(void *ctx, const struct p3_knob_told *k), void *ctx)
 {
 	for (size_t i = 0; i < NKNOBS; i++) {
 		const struct knob *k = &knobs[i];
+		struct p3_knob_told t = { k->var, k->def, k->def, "default", k->help, NULL };
 		struct p3_knobs scratch;
-		const char *value, *source = "default";
 		char good[96];
 
-		if (set_in_env(k, &value)) {
-			source = "environment";
-			if (parse(k, value, &scratch)) {
+		if (set_in_env(k, &t.value)) {
+			t.origin = origin(k->var);
+			if (parse(k, t.value, &scratch)) {
 				describe(k, good, sizeof(good));
-				fprintf(f, "%s=%s  (BAD: must be %s)\n    %s\n", k->var, value, good, k->help);
-				continue;
+				t.must = good;
 			}
 		} else {
-			value = k->def;
+			t.value = k->def;
 		}
-		fprintf(f, "%s=%s  (default %s, from: %s)\n    %s\n", k->var, value, k->def, source, k->help);
+		fn(ctx, &t);
 	}
 	for (size_t i = 0; i < NOTHER; i++) {
 		const struct other *o = &others[i];
-		const char *value = getenv(o->var);
+		const char *value = getenv(o->var), *def = *o->def ? o->def : "none";
+		struct p3_knob_told t = { o->var, value ? value : o->def, def, value ? origin(o->var) : "default", o->help,
+					  NULL };
 
-		fprintf(f, "%s=%s  (default %s, from: %s)\n    %s\n", o->var, value ? value : o->def, *o->def ? o->def : "none",
-			value ? "environment" : "default", o->help);
+		fn(ctx, &t);
 	}
+}
+
+static void print_one(void *ctx, const struct p3_knob_told *k)
+{
+	if (k->must)
+		fprintf(ctx, "%s=%s  (BAD: must be %s)\n    %s\n", k->var, k->value, k->must, k->help);
+	else
+		fprintf(ctx, "%s=%s  (default %s, from: %s)\n    %s\n", k->var, k->value, k->def, k->origin, k->help);
+}
+
+void p3_knobs_print(FILE *f)
+{
+	p3_knobs_each(print_one, f);
 }
 
 void p3_knobs_print_raw(FILE *f)

@@ -195,6 +195,13 @@ struct p3_knobs {
  */
 const struct p3_knobs *p3_knobs_get(const char **err);
 
+/* One setting as it stands: @origin default, environment or launcher (an option of aprun); @must: NULL,
+	or what a good value is. */
+struct p3_knob_told {
+	const char *var, *value, *def, *origin, *help, *must;
+};
+void p3_knobs_each(void (*fn)(void *ctx, const struct p3_knob_told *k), void *ctx);
+
 /* The table of "ptl_info -c": value, default, where it was set, help; bad values are shown as such. */
 void p3_knobs_print(FILE *f);
 

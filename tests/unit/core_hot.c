@@ -83,7 +83,7 @@ static void long_way(struct side *d, struct p3l_sink *sink)
 		return;
 	p3l_lane_advance(d->ni, lane, (uint32_t)lines);
 	p3l_lane_release(d->ni, lane);
-	p3l_row(d->ni, 0)->stats.lane_msgs++;
+	lane->long_count++;
 }
 
 static bool same_event(const struct p3l_slot *a, const struct p3l_slot *b)
@@ -98,6 +98,7 @@ static bool agree(void)
 {
 	const struct p3l_ni *a = side[0].ni, *b = side[1].ni;
 	const struct p3l_stats *x = &p3l_row(a, 0)->stats, *y = &p3l_row(b, 0)->stats;
+	const struct p3l_lane_hdr *u = p3l_lane(a, 2), *v = p3l_lane(b, 2);
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct p3l_md *m = p3l_md(a, i), *n = p3l_md(b, i);
@@ -110,9 +111,10 @@ static bool agree(void)
 		if (memcmp(side[0].buf[i], side[1].buf[i], BUF))
 			return false;
 	}
-	return p3l_lane(a, 2)->head == p3l_lane(b, 2)->head && p3l_lane(a, 2)->head_pub == p3l_lane(b, 2)->head_pub &&
-	       x->recv_count == y->recv_count && x->recv_length == y->recv_length && x->drop_count == y->drop_count &&
-	       x->lane_msgs == y->lane_msgs;
+	return u->head == v->head && u->head_pub == v->head_pub && x->drop_count == y->drop_count &&
+	       x->recv_count + u->hot_count == y->recv_count + v->hot_count &&
+	       x->recv_length + u->hot_length == y->recv_length + v->hot_length &&
+	       u->hot_count + u->long_count == v->hot_count + v->long_count;
 }
 
 static void send_both(void)
