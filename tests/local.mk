@@ -37,6 +37,7 @@ include $(top_srcdir)/tests/shmem/local.mk
 include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
 include $(top_srcdir)/tests/trace/local.mk
+include $(top_srcdir)/tests/look/local.mk
 include $(top_srcdir)/tests/api/local.mk
 include $(top_srcdir)/tests/clients/local.mk
 include $(top_srcdir)/tests/conform/local.mk

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 dist_bin_SCRIPTS = tools/aprun tools/yod
 bin_PROGRAMS += tools/ptl_info
-tools_ptl_info_SOURCES = tools/ptl_info.c
-tools_ptl_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt
+tools_ptl_info_SOURCES = tools/ptl_info.c tools/info.h tools/info_job.c tools/info_show.c tools/json.c $(portals_look_sources)
+tools_ptl_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/look
 tools_ptl_info_LDADD = portals/rt/libp3rt.la nal/smartmap/libsmartmap.la
 bin_PROGRAMS += tools/ptl_trace
 tools_ptl_trace_SOURCES = tools/ptl_trace.c

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * ptl_info - which paths are in use on this machine and why, which settings are in effect, who the ranks are
+ * ptl_info - which paths are in use on this machine and why, which settings are in effect, what running jobs do
  *
  * Paths can only be told from inside a job of several: alone, ptl_info starts two copies of itself as a job by hand
  * (PTL_MY_RID and its fellows) and lets the first report. Uses the runtime and libsmartmap directly, so it also works
- * where PtlInit would refuse.
+ * where PtlInit would refuse. Running jobs are looked at from outside: info_job.c.
  */
 #include "config.h"
 
+#include "info.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
 #include "p3_rt.h"
@@ -16,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <spawn.h>
@@ -42,10 +44,15 @@ static const struct { enum smartmap_feature f; const char *name, *what; } featur
 
 static void usage(FILE *f)
 {
-	fprintf(f, "Usage: ptl_info [-c] [--job] [--help]\n"
-		"  (no option)   paths between two processes of this machine, and why\n"
-		"  -c, --config  every setting: value, default, where it was set, meaning\n"
-		"      --job     under aprun: one line for each rank\n");
+	fprintf(f, "Usage: ptl_info [-c | -l | -p [ID] | --hang [ID] | --job] [--json] [--help]\n"
+		"  (no option)    paths between two processes of this machine, and why; limits; jobs that run here\n"
+		"  -c, --config   every setting: value, default, where it was set, meaning\n"
+		"  -l, --limits   what PtlNIInit grants, and other limits\n"
+		"  -p, --running [ID]   a running job (its id, or the pid of a rank; none: the only one): its ranks,\n"
+		"                 memory and page tables of each, who talks to whom by which path\n"
+		"      --hang [ID]   of a running job: who waits for whom, and why\n"
+		"      --job      under aprun: one line for each rank\n"
+		"      --json     the same as JSON (not with --job)\n");
 }
 
 /* ---- joining ---- */
@@ -62,8 +69,19 @@ static int join(const struct p3_rt_job *j, const struct p3_knobs *k)
 	return smartmap_init(&s);
 }
 
+static bool json;
+
 static void say(const char *name, int yes, const char *text)
 {
+	if (json) {
+		json_open('{');
+		json_pair("name", name);
+		json_key("has");
+		json_bool(yes);
+		json_pair(yes ? "what" : "why", text);
+		json_close('}');
+		return;
+	}
 	printf("  %-11s %-4s %s\n", name, yes ? "yes" : "no", text);
 }
 
@@ -75,13 +93,25 @@ static int has_feature(enum smartmap_feature f, const struct p3_knobs *k)
 /* What one rank of a job of several sees. */
 static int report_paths(const struct p3_rt_job *j, const struct p3_knobs *k, int rc)
 {
-	if (rc) {
-		const char *why = smartmap_why(SMARTMAP_F_WINDOWS);
+	const char *none = smartmap_why(SMARTMAP_F_WINDOWS);
 
-		printf("smartmap: no job of several ranks can start here: %s\n", why[0] ? why : strerror(-rc));
-		return 0;
+	if (json) {		/* the end of an object that run_pair() has begun */
+		json_pair("smartmap", rc ? "none" : k->smartmap == P3_NO ? "off" : "on");
+		if (rc)
+			json_pair("why", none[0] ? none : strerror(-rc));
+		else
+			json_pair_num("window_bytes", smartmap_view_.mask + 1);
+		json_key("paths");
+		json_open('[');
 	}
-	if (k->smartmap == P3_NO)
+	if (rc) {
+		if (!json)
+			printf("smartmap: no job of several ranks can start here: %s\n", none[0] ? none : strerror(-rc));
+		goto out;
+	}
+	if (json)
+		;
+	else if (k->smartmap == P3_NO)
 		printf("smartmap: off for your memory (PTL_SMARTMAP=no); only the library's own state is mapped\n");
 	else
 		printf("smartmap: on, between %u processes\n", j->local_size);
@@ -93,7 +123,78 @@ static int report_paths(const struct p3_rt_job *j, const struct p3_knobs *k, int
 			why = "PTL_CMA=no";
 		say(features[i].name, has, has || !why[0] ? features[i].what : why);
 	}
+	if (!json)
+		printf("  each process can show its peers %llu GiB of addresses\n",
+		       (unsigned long long)((smartmap_view_.mask + 1) >> 30));
+out:
+	if (json)
+		json_close(']');
 	return 0;
+}
+
+/* ---- settings and limits ---- */
+
+static void setting_json(void *ctx, const struct p3_knob_told *k)
+{
+	json_open('{');
+	json_pair("name", k->var);
+	json_pair("value", k->value);
+	json_pair("default", k->def);
+	json_pair("origin", k->origin);
+	if (k->must)
+		json_pair("bad_must_be", k->must);
+	json_pair("help", k->help);
+	json_close('}');
+	(void)ctx;
+}
+
+static void settings_json(void)
+{
+	json_key("settings");
+	json_open('[');
+	p3_knobs_each(setting_json, NULL);
+	json_close(']');
+}
+
+/* What PtlNIInit grants who asks for no less, and what no call says. */
+#define LIMITS(L)										\
+	L(max_mes, P3L_MAX_ME, "match entries")							\
+	L(max_mds, P3L_MAX_MD, "memory descriptors")						\
+	L(max_eqs, P3L_MAX_EQ, "event queues")							\
+	L(max_ac_index, P3L_MAX_AC - 1, "highest access control entry")				\
+	L(max_pt_index, P3L_MAX_PT - 1, "highest portal")					\
+	L(max_md_iovecs, P3L_MAX_IOV, "pieces of one descriptor's vector")			\
+	L(max_me_list, P3L_MAX_ME, "entries in one match list")					\
+	L(max_getput_md, P3L_MAX_GETPUT, "bytes of a PtlGetPut")				\
+	L(event_bytes, LOOK_SPACE, "of events, vectors and indices together (64 for an event)")	\
+	L(inline_max, P3L_LANE_MAX, "bytes of a put that ends when its call returns")		\
+	L(operations, P3L_OPS, "long operations of one rank at one target at a time")		\
+	L(inbox_lines, P3L_MAX_LINES, "lines of 64 bytes in an inbox, at most (PTL_LANE_KB)")	\
+	L(ranks_per_node, SMARTMAP_MAX_PEERS, "ranks on a node")				\
+	L(net_frames, FR_WINDOW, "frames to a rank of another node that are not acknowledged")	\
+	L(net_requests, FR_REQS, "requests to it that are not answered")
+
+static void limits_out(void)
+{
+	static const struct { const char *name, *what; unsigned long long v; } l[] = {
+#define L(n, value, text) { #n, text, value },
+		LIMITS(L)
+#undef L
+	};
+
+	if (json) {
+		json_key("limits");
+		json_open('{');
+	} else {
+		printf("limits:\n");
+	}
+	for (size_t i = 0; i < sizeof(l) / sizeof(l[0]); i++)
+		if (json)
+			json_pair_num(l[i].name, l[i].v);
+		else
+			printf("  %-15s %9llu  %s\n", l[i].name, l[i].v, l[i].what);
+	if (json)
+		json_close('}');
 }
 
 /* ---- --job ---- */
@@ -199,9 +300,13 @@ static int run_pair(void)
 		"PTL_MY_RID=", "PTL_NIDMAP=", "PTL_PIDMAP=", "PTL_MY_JID=",
 		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=",	/* no ranks of the job around us */
 	};
-	char rid[24], jid[32], preload[4200], *argv[] = { "ptl_info", "--pair", NULL };
+	char rid[24], jid[32], preload[4200], *argv[] = { "ptl_info", "--pair", json ? "--json" : NULL, NULL };
 	size_t n = 0, count = 0;
-	int status, bad = 0;
+	posix_spawn_file_actions_t to_pipe;
+	static char said[32768];
+	size_t at = 0;
+	ssize_t got;
+	int status, bad = 0, p[2] = { -1, -1 };
 	char **env;
 	pid_t pid[2];
 
@@ -229,14 +334,24 @@ static int run_pair(void)
 		env[n++] = "PTL_LOG=error";	/* we have warned already */
 	env[n] = rid;
 	fflush(stdout);
+	posix_spawn_file_actions_init(&to_pipe);
+	if (json && !pipe2(p, O_CLOEXEC))
+		posix_spawn_file_actions_adddup2(&to_pipe, p[1], STDOUT_FILENO);
 	for (int r = 0; r < 2; r++) {
 		snprintf(rid, sizeof(rid), "PTL_MY_RID=%d", r);
-		if (posix_spawn(&pid[r], "/proc/self/exe", NULL, NULL, argv, env)) {
+		if (posix_spawn(&pid[r], "/proc/self/exe", &to_pipe, NULL, argv, env)) {
 			fprintf(stderr, "ptl_info: cannot start a copy of itself: %s\n", strerror(errno));
 			pid[r] = -1;
 			bad = 1;
 		}
 	}
+	close(p[1]);
+	while (json && at < sizeof(said) - 1 && (got = read(p[0], said + at, sizeof(said) - 1 - at)) > 0)
+		at += (size_t)got;
+	close(p[0]);
+	if (json)
+		json_raw(at ? said : "null");
+	posix_spawn_file_actions_destroy(&to_pipe);
 	for (int r = 0; r < 2; r++)
 		if (pid[r] > 0 && (waitpid(pid[r], &status, 0) < 0 || status))
 			bad = 1;
@@ -251,62 +366,176 @@ static void report_machine(void)
 
 	uname(&u);
 	cpu_list(cpus, sizeof(cpus));
+	if (json) {
+		json_pair("version", PACKAGE_VERSION);
+		json_pair("kernel", u.release);
+		json_pair("processors", cpus);
+		return;
+	}
 	printf("portals-mpt %s on %s %s, processors %s\n", PACKAGE_VERSION, u.sysname, u.release, cpus);
 }
 
-int main(int argc, char **argv)
+/* Alone: the machine, the paths of a pair, limits, jobs; as JSON the settings, too. */
+static int report_all(void)
 {
-	static const struct option longs[] = {
-		{ "config", 0, NULL, 'c' }, { "job", 0, NULL, 'j' }, { "pair", 0, NULL, 'p' }, { "man", 0, NULL, 'm' },
-		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
-	};
-	int c, job = 0, pair = 0, config = 0, joined, rc;
-	const struct p3_rt_job *j;
-	const struct p3_knobs *k;
-	const char *err;
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "ch", longs, NULL)) != -1) {
-		switch (c) {
-		case 'c': config = 1; break;
-		case 'j': job = 1; break;
-		case 'p': pair = 1; break;
-		case 'm': p3_knobs_print_raw(stdout); return 0;
-		case 'h': usage(stdout); return 0;
-		default: usage(stderr); return 2;
+	if (json)
+		json_open('{');
+	report_machine();
+	if (json)
+		json_key("pair");
+	fflush(stdout);
+	rc = run_pair();
+	limits_out();
+	if (json) {
+		settings_json();
+		info_jobs_json();
+		json_close('}');
+		json_end();
+	} else {
+		struct info_job *jobs;
+		int n = info_find(0, &jobs);
+
+		if (n >= 0)
+			info_free(jobs, n);
+		if (n > 0) {
+			printf("jobs (ptl_info -p ID, ptl_info --hang ID):\n");
+			info_list(0, false);
 		}
 	}
-	if (optind < argc) {
-		usage(stderr);
-		return 2;
-	}
-	if (config)
-		p3_knobs_print(stdout);
-	k = p3_knobs_get(&err);
-	if (!k) {
-		fprintf(stderr, "ptl_info: %s\n", err);
-		return 1;
-	}
-	if (config && !job)
-		return 0;
-	if (!job && !pair) {
-		report_machine();
-		return run_pair();
-	}
-	j = p3_rt_get(&err);
+	return rc;
+}
+
+/* In a job: what a rank of it sees. */
+static int in_job(bool pair, const struct p3_knobs *k)
+{
+	const char *err;
+	const struct p3_rt_job *j = p3_rt_get(&err);
+	int rc, joined;
+
 	if (!j) {
 		fprintf(stderr, "ptl_info: %s\n", err);
 		return 1;
 	}
 	rc = join(j, k);
 	joined = !rc;
-	if (job)
+	if (!pair) {
 		rc = report_job(j, k, rc);
-	else
-		rc = j->rank ? 0 : report_paths(j, k, rc);
+	} else if (j->rank) {
+		rc = 0;
+	} else {
+		if (json)
+			json_open('{');
+		rc = report_paths(j, k, rc);
+		if (json)
+			json_close('}');
+	}
 	fflush(stdout);
 	if (joined) {
 		smartmap_barrier();
 		smartmap_fini();
 	}
 	return rc;
+}
+
+static int config(void)
+{
+	const char *err;
+
+	if (json) {
+		json_open('{');
+		settings_json();
+		json_close('}');
+		json_end();
+	} else {
+		p3_knobs_print(stdout);
+	}
+	if (p3_knobs_get(&err))
+		return 0;
+	fprintf(stderr, "ptl_info: %s\n", err);
+	return 1;
+}
+
+/* The argument of an option that may have one, be it a word of its own. 0: none; -1: no number. */
+static long optional_id(int argc, char **argv)
+{
+	const char *s = optarg;
+	char *end;
+	long v;
+
+	if (!s && optind < argc && argv[optind][0] != '-')
+		s = argv[optind++];
+	if (!s)
+		return 0;
+	v = strtol(s, &end, 10);
+	return *end || v <= 0 || v > UINT32_MAX ? -1 : v;
+}
+
+int main(int argc, char **argv)
+{
+	enum { JOB = 256, PAIR, MAN, HANG, JSON };
+	static const struct option longs[] = {
+		{ "config", 0, NULL, 'c' }, { "limits", 0, NULL, 'l' }, { "running", 2, NULL, 'p' },
+		{ "hang", 2, NULL, HANG },
+		{ "job", 0, NULL, JOB }, { "json", 0, NULL, JSON }, { "pair", 0, NULL, PAIR }, { "man", 0, NULL, MAN },
+		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+	};
+	const struct p3_knobs *k;
+	int c, what = 0;
+	const char *err;
+	long id = 0;
+
+	while ((c = getopt_long(argc, argv, "clp::h", longs, NULL)) != -1) {
+		switch (c) {
+		case JSON:
+			json = true;
+			break;
+		case MAN:
+			p3_knobs_print_raw(stdout);
+			return 0;
+		case 'h':
+			usage(stdout);
+			return 0;
+		case 'p': case HANG:
+			id = optional_id(argc, argv);
+			/* fall through */
+		case 'c': case 'l': case JOB: case PAIR:
+			if (!what && id >= 0) {
+				what = c;
+				break;
+			}
+			/* fall through */
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		return 2;
+	}
+	switch (what) {
+	case 'c':
+		return config();
+	case 'l':
+		if (json)
+			json_open('{');
+		limits_out();
+		if (json) {
+			json_close('}');
+			json_end();
+		}
+		return 0;
+	case 'p':
+		return info_show((uint32_t)id, json);
+	case HANG:
+		return info_hang((uint32_t)id, json);
+	}
+	k = p3_knobs_get(&err);
+	if (!k) {
+		fprintf(stderr, "ptl_info: %s\n", err);
+		return 1;
+	}
+	return what ? in_job(what == PAIR, k) : report_all();
 }

@@ -21,11 +21,31 @@ PTL_SPIN=9 "$info" -c >out 2>&1 && grep -q '^PTL_SPIN=9  (default 2000, from: en
 PTL_SPIN=x "$info" >out 2>&1; [ $? = 1 ] && grep -q 'PTL_SPIN=x: must be' out; ok $? t_bad_setting
 PTL_SPIN=x "$info" -c >out 2>&1; [ $? = 1 ] && grep -q '^PTL_SPIN=x  (BAD' out; ok $? t_bad_setting_in_the_table
 "$info" --job >out 2>&1 && grep -q '^rank 0 local 0' out; ok $? t_job_of_one
+"$info" -l >out 2>&1 && grep -q '^  max_pt_index  *127 ' out; ok $? t_limits
+"$info" -c -l >out 2>&1; [ $? = 2 ]; ok $? t_one_thing_at_a_time
+"$info" -p 1 >out 2>&1; [ $? = 1 ] && grep -q '1 is no running job here' out; ok $? t_no_such_job
+if command -v python3 >/dev/null; then
+	PTL_SPIN=9 "$info" --json >out 2>&1 && python3 - <<'END' >out2 2>&1
+import json
+d = json.load(open("out"))
+assert {p["name"] for p in d["pair"]["paths"]} >= {"windows", "data", "stack", "heap", "cma", "fork"}
+assert all(p["has"] or p["why"] for p in d["pair"]["paths"])
+s = {k["name"]: k for k in d["settings"]}
+assert s["PTL_SPIN"]["value"] == "9" and s["PTL_SPIN"]["origin"] == "environment" and s["PTL_SPIN"]["default"] == "2000"
+assert s["PTL_YIELD"]["origin"] == "default" and s["PTL_YIELD"]["help"]
+assert d["limits"]["max_mes"] == 65536 and isinstance(d["jobs"], list)
+END
+	ok $? t_json
+else
+	echo "ok $((n += 1)) - t_json # SKIP no python3"
+fi
 "$info" --nonsense >out 2>&1; [ $? = 2 ]; ok $? t_usage
 "$info" --help >out 2>&1 && grep -q -- '--job' out; ok $? t_help
-for t in aprun yod; do	# each option of the usage text is in the page
+for t in aprun yod ptl_info; do	# each option of the usage text is in the page
 	bad=
-	for o in $("$P3_SRC/tools/$t" --help | sed -n 's/^ \{2,6\}\(-[^ ].*\)/\1/p' | grep -oE '(^|[ ,])--?[A-Za-z-]+' | tr -d ' ,' | sort -u); do
+	tool=$P3_SRC/tools/$t
+	[ -x "$tool" ] || tool=$P3_BUILD/tools/$t
+	for o in $("$tool" --help | sed -n 's/^ \{2,6\}\(-[^ ].*\)/\1/p' | grep -oE '(^|[ ,])--?[A-Za-z-]+' | tr -d ' ,' | sort -u); do
 		grep -qE -- "${o}([ ,\"]|\$)" "$man/$t.1" || bad="$bad $o"
 	done
 	[ -z "$bad" ]; ok $? "t_manual_page_of_$t"

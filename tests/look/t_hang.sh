@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# Hangs are staged (t_hang.c), and looked at while they last: by ptl_info from outside, by the library's own dump.
+info=$P3_BUILD/tools/ptl_info n=0 failed=0 multi=
+ok() {	# STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+		sed 's/^/# said: /' said >&2
+		head -n 40 err | sed 's/^/# err: /' >&2
+	fi
+}
+begin() {	# RANKS PER_NODE WAY
+	"$P3_BUILD/tests/common/multi" -n "$1" -N "$2" "$P3_BUILD/libtool" --mode=execute \
+		"$P3_BUILD/tests/look/t_hang" "$3" >out 2>err &
+	multi=$!
+}
+end() {
+	kill -KILL $multi
+	wait $multi 2>/dev/null
+}
+# told PATTERN...: within ten seconds --hang says all of them at once
+told() {
+	local until=$((SECONDS + 10)) p all
+	while [ $SECONDS -lt $until ]; do
+		"$info" --hang $multi >said 2>&1
+		all=yes
+		for p; do grep -qE -- "$p" said || all=; done
+		[ -n "$all" ] && return 0
+		read -r -t 0.1 <> <(:)
+	done
+	for p; do grep -qE -- "$p" said || echo "# never said: $p" >&2; done
+	return 1
+}
+dumped() {	# PATTERN: within ten seconds a rank's own dump says it
+	local until=$((SECONDS + 10))
+	while [ $SECONDS -lt $until ]; do
+		grep -qE -- "$1" err && return 0
+		read -r -t 0.1 <> <(:)
+	done
+	cp err said
+	return 1
+}
+pid='\(pid [0-9]+\)' still='\(pid [0-9]+, stopped\)'
+for v in ${!PTL_@}; do unset "$v"; done
+
+export PTL_HANG_DUMP_S=1
+begin 3 99 lock
+needs="rank 1 $pid has waited for [0-9.]+ s for the lock of portal 4 of rank 0, which"
+told "waits +$needs rank 2 $still holds" "root +1 rank waits for rank 2 $still" \
+     "waits +rank 0 $pid has waited for [0-9.]+ s for an event in its queue"
+ok $? t_a_lock_whose_holder_is_stopped
+dumped "$needs (rank 2 $still|local rank 2) holds"
+ok $? t_the_dump_tells_it_too
+"$info" --hang $multi --json >said && grep -qE '"kind":"waits","from":1,"to":2,' said && grep -qE '"waiting":2' said
+ok $? t_as_json
+end
+
+begin 2 99 ring
+told 'ring +rank [01] waits for rank [01] waits for rank [01]: a deadlock'
+ok $? t_a_ring
+end
+
+begin 2 99 queue
+told "waits +messages of rank 1 $pid stand in the inbox of rank 0 $pid and are not taken; .* portal 4, 8 bytes" \
+     "cause +queue 4 of rank 0 $pid is full: [678] events of 8 are unread" "root +1 rank waits for rank 0"
+ok $? t_a_full_queue
+dumped "because: queue 4 of rank 0 $pid is full: [678] events of 8 are unread"
+ok $? t_a_full_queue_in_the_dump
+end
+unset PTL_HANG_DUMP_S
+
+begin 2 99 credit
+told "waits +puts of rank 1 $pid to rank 0 $pid find no room" \
+     "cause +credits are lost: rank 0 $pid has taken all that rank 1 $pid left .* of 1024 lines are missing"
+ok $? t_lost_credits_of_an_inbox
+end
+
+begin 2 99 nothing
+told "rank 0 $pid has waited .* for an event" "note +nothing of rank 0 $pid is on its way, and nothing to it" &&
+	! grep -q cause said
+ok $? t_what_nobody_sends
+end
+
+if grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+	begin 2 1 far_stop
+	told "waits +rank 1 $pid has [23] requests to rank 0 $still unanswered \(the oldest is to portal 4\)" \
+	     "cause +rank 0 $still takes no frames" "root +1 rank waits for rank 0"
+	ok $? t_a_rank_of_another_node_is_stopped
+	end
+	begin 2 1 far_credit
+	told "waits +rank 1 $pid has [56] requests to rank 0 $pid unanswered" \
+	     "cause +credits are lost: rank 0 $pid has taken [56] of these frames .*, and rank 1 $pid has not heard"
+	ok $? t_lost_credits_of_a_network
+	end
+else
+	for t in t_a_rank_of_another_node_is_stopped t_lost_credits_of_a_network; do
+		echo "ok $((n += 1)) - $t # SKIP this build has no network (Debian package libev-dev)"
+	done
+fi
+export PTL_DUMP_SIGNAL=USR1
+begin 2 99 queue
+told "queue 4 of rank 0"
+for p in $(cat /proc/$multi/task/$multi/children); do kill -USR1 $p; done
+dumped "because: queue 4 of rank 0 $pid is full"
+ok $? t_the_dump_by_signal
+end
+echo "1..$n"
+exit $failed
