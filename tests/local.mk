@@ -15,6 +15,7 @@
 # Programs belong to check_PROGRAMS (with -I$(top_srcdir)/tests/common for tap.h and multi.h), scripts and data files
 # to EXTRA_DIST.
 P3_TESTS =
+check_LTLIBRARIES =
 P3_CHECK_PARTS = --quick
 
 T_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/tests/common
@@ -51,7 +52,7 @@ include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk
 include $(top_srcdir)/tests/smartmap/heap.mk
 
-check-programs: $(check_PROGRAMS) tests/list
+check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES) tests/list
 tests/list: Makefile
 	@$(MKDIR_P) tests
 	$(AM_V_GEN)printf '%s\n' $(P3_TESTS) > $@

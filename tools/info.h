@@ -31,6 +31,7 @@ void info_free(struct info_job *jobs, int n);
 int info_list(uint32_t which, bool json);		/* the jobs; one line each */
 int info_show(uint32_t which, bool json);		/* a job: ranks, memory, who talks to whom */
 int info_hang(uint32_t which, bool json);		/* a job: who waits for whom, and why */
+uint32_t info_why(uint32_t which, look_say *say, void *ctx);	/* the same, to @say */
 void info_jobs_json(void);				/* "jobs": [...] */
 
 /* json.c */

@@ -510,6 +510,25 @@ static void look_twice(struct info_job *j, struct look_rank *r)
 	free(was);
 }
 
+uint32_t info_why(uint32_t which, look_say *say, void *ctx)
+{
+	struct info_job *j;
+	int n = info_find(which, &j);
+	struct look_rank *r = n == 1 ? calloc(j->n, sizeof(*r)) : NULL;
+	uint32_t waits = 0;
+	struct timespec t;
+
+	if (r) {
+		look_twice(j, r);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		waits = look_why(&(struct look_job){ r, j->n, (int64_t)t.tv_sec * 1000000000 + t.tv_nsec }, say, ctx);
+	}
+	free(r);
+	if (n >= 0)
+		info_free(j, n);
+	return waits;
+}
+
 int info_hang(uint32_t which, bool json)
 {
 	struct info_job *j;

@@ -83,8 +83,8 @@ static void deliver(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p
 }
 
 /*
- * We have taken a message of our own: counted under the lock of the lane, or by its only user. Its event may be for another
- * thread of ours, which sleeps. (A peer's: flush_full().)
+ * We have taken a message of our own: counted under the lock of the lane, or by its only user. Its event may be for
+ * another thread of ours, which sleeps. (A peer's: flush_full().)
  */
 static inline void taken(struct nal_ni *ni, struct p3l_lane_hdr *lane, uint64_t length)
 {

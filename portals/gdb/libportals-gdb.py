@@ -336,8 +336,14 @@ class PtlNi(PtlCommand):
             sum(num(r.md(i)["flags"]) & 1 for i in range(min(num(l["md_fresh"]), MAX_MD))), num(l["max_md"]),
             sum(1 for i in range(MAX_EQ) if num(l["eq"][i]["flags"]) & 1), num(l["max_eq"]), num(l["max_pt"])))
         total = dict((f, sum(num(r.row(s)["stats"][f]) for s in range(r.slots())))
-                     for f in ("drop_count", "recv_count", "send_count", "lane_msgs", "direct_msgs", "corrupt"))
-        show("  sent %(send_count)d, received %(recv_count)d (inbox %(lane_msgs)d, direct %(direct_msgs)d), dropped "
+                     for f in ("drop_count", "recv_count", "send_count", "flush_count", "corrupt"))
+        lanes = [r.lane(s) for s in range(r.slots())]
+        hot = sum(num(x["hot_count"]) for x in lanes)
+        total["inbox"] = hot + sum(num(x["long_count"]) for x in lanes) + total["flush_count"]
+        total["recv_count"] += hot
+        others = (r.row(s)["stats"] for s in range(r.slots()) if s != num(l["slot"]))
+        total["direct"] = sum(num(x["recv_count"]) - num(x["flush_count"]) for x in others)
+        show("  sent %(send_count)d, received %(recv_count)d (inbox %(inbox)d, direct %(direct)d), dropped "
              "%(drop_count)d, corrupt %(corrupt)d" % total)
 
 

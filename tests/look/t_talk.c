@@ -37,7 +37,8 @@ int main(int argc, char **argv)
 		if (PtlMDBind(ni, p_md(buf, len, PTL_MD_THRESH_INF, options, get ? eq : PTL_EQ_NONE), PTL_RETAIN, &md))
 			return 2;
 		for (int i = 0; i < n; i++)
-			if (get ? PtlGet(md, p_id(0), PT, 0, 1, 0) : PtlPut(md, PTL_NO_ACK_REQ, p_id(0), PT, 0, 1, 0, 0))
+			if (get ? PtlGet(md, p_id(0), PT, 0, 1, 0) : PtlPut(md, PTL_NO_ACK_REQ, p_id(0), PT, 0, 1, 0,
+									    0))
 				return 2;
 	}
 	while (done < n && (get || t_rank() == 0))

@@ -41,7 +41,7 @@ else
 fi
 "$info" --nonsense >out 2>&1; [ $? = 2 ]; ok $? t_usage
 "$info" --help >out 2>&1 && grep -q -- '--job' out; ok $? t_help
-for t in aprun yod ptl_info; do	# each option of the usage text is in the page
+for t in aprun yod ptl_info ptl_check; do	# each option of the usage text is in the page
 	bad=
 	tool=$P3_SRC/tools/$t
 	[ -x "$tool" ] || tool=$P3_BUILD/tools/$t

@@ -4,7 +4,7 @@ HEAP_LINK = nal/smartmap/libsmartmap.la
 P3_HEAP_FLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 HEAP_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/smartmap
 check_PROGRAMS += tests/smartmap/t_fork tests/smartmap/t_harm
-check_LTLIBRARIES = tests/smartmap/plug.la
+check_LTLIBRARIES += tests/smartmap/plug.la
 tests_smartmap_plug_la_SOURCES = tests/smartmap/plug.c
 tests_smartmap_plug_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_smartmap_plug_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# ptl_check: all paths pass here; a path that is broken on purpose (spoil.c) is found, with its cause.
+check=$P3_BUILD/tools/ptl_check n=0 failed=0 spoil=$P3_BUILD/tests/look/.libs/spoil.so
+ok() {	# STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+		sed 's/^/# /' said >&2
+	fi
+}
+spoilt() {	# WHAT PATH: exit status of ptl_check under it
+	SPOIL=$1 LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$spoil "$check" -t 6 "$2" >said 2>&1
+}
+for v in ${!PTL_@}; do unset "$v"; done
+net=tcp
+grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h" || net=
+"$check" -t 60 >said 2>&1	# the machine may be busy
+ok $? t_all_paths
+[ "$(grep -cE '^(window|inbox|polled|cma|bounce|loop) +pass +[0-9]+ messages; put +[0-9.]+ us' said)" = 6 ] &&
+	grep -qE "^tcp +(pass|off)" said
+ok $? t_a_line_for_each
+grep -qE '^window .*\([0-9]+ inbox, [0-9]+ put, 33 get, 0 cma, 0 bounce' said &&
+	grep -qE '^polled .*\(54 inbox, 0 put, 0 get' said &&
+	grep -qE '^cma .* [1-9][0-9]* cma, 0 bounce' said && grep -qE '^bounce .* 0 cma, [1-9][0-9]* bounce' said
+ok $? t_each_goes_its_own_way
+PTL_CMA=no "$check" -t 20 --json cma window >said 2>&1 &&
+	grep -q '{"path":"cma","result":"off","why":"PTL_CMA=no"}' said && grep -q '"path":"window","result":"pass"' said
+ok $? t_off_is_no_failure_and_json
+spoilt cma cma
+[ $? = 1 ] && grep -qE 'cma +FAIL +rank 0, get of 4095 bytes: byte 4000 is 0x' said
+ok $? t_a_wrong_byte
+spoilt cma-refused cma
+[ $? = 1 ] && grep -qE 'cma +FAIL +it is not there: process_vm_readv .*Operation not permitted.*(seccomp|ptrace_scope)' said
+ok $? t_a_copy_that_is_refused
+if [ -n "$net" ]; then
+	spoilt tcp tcp
+	[ $? = 1 ] && grep -qE 'tcp +FAIL +rank [01], .*: no event within .*(requests to rank [01] .* unanswered|credits are lost)' said
+	ok $? t_a_network_that_eats
+else
+	echo "ok $((n += 1)) - t_a_network_that_eats # SKIP this build has no network (Debian package libev-dev)"
+fi
+PTL_LOOP=loss=100 "$check" -t 20 loop >said 2>&1
+ok $? t_losses_are_made_good
+PTL_LOOP=nonsense "$check" -t 20 loop >said 2>&1
+[ $? = 1 ] && grep -qE "loop +FAIL +opening the interface: .*'nonsense' is not understood" said
+ok $? t_what_the_library_says_is_the_cause
+"$check" nowhere >said 2>&1
+[ $? = 2 ] && grep -q "no path 'nowhere'" said
+ok $? t_usage
+echo "1..$n"
+exit $failed
