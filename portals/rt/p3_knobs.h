@@ -24,13 +24,13 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOBS(K)									\
 	K(smartmap, "PTL_SMARTMAP", tri, "try", P3_NO, P3_YES, "",			\
 	  "map peers on this node: no, try (fall back), yes (or fail)",			\
-	  "nal/smartmap/nal_start.c")							\
+	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
 	K(adopt, "PTL_ADOPT", flags, "all", 0, P3_ADOPT_ALL, "",			\
 	  "memory that peers may see directly: heap,data,stack, all or none",		\
 	  "nal/smartmap/nal_start.c")							\
 	K(cma, "PTL_CMA", tri, "try", P3_NO, P3_YES, "",				\
 	  "process_vm_readv for memory outside the windows: no, try, yes",		\
-	  "nal/smartmap/nal_start.c")							\
+	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
 	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_LOOP, "",			\
 	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses",	\
 	  "portals/api/ni.c, portals/rt/p3_rt.c")					\
@@ -96,7 +96,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_OTHER_VARS(V)								\
 	V("PTL_MY_RID", "a number from 0 on", "",					\
 	  "rank of this process, of a job without a launcher",				\
-	  "portals/rt/p3_env.c, portals/rt/p3_log.c")					\
+	  "portals/rt/p3_env.c, portals/rt/p3_log.c, tools/ptl_check.c")		\
 	V("PTL_NIDMAP", "numbers from 0 to 4294967294, colon separated", "",		\
 	  "node ids of all ranks, of a job without a launcher; equal ones are on one node",	\
 	  "portals/rt/p3_env.c")							\
@@ -114,7 +114,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "tools/ptl_trace.c")								\
 	V("PMI_FD", "an open socket", "",						\
 	  "connection to the launcher, set by it",					\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c")					\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c, portals/rt/p3_knobs.c, tools/ptl_check.c")	\
 	V("PMI_RANK", "a number from 0 on", "",						\
 	  "the launcher's number of this process, set by it",				\
 	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c")					\
@@ -123,7 +123,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, nal/smartmap/heap.c")		\
 	V("PMI_PORT", "host:port", "",							\
 	  "where the launcher listens, set by it",					\
-	  "portals/rt/p3_pmi.c")							\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_knobs.c, tools/ptl_check.c")		\
 	V("PMI_ID", "a number from 0 on", "",						\
 	  "what this process is called there, set by the launcher",			\
 	  "portals/rt/p3_pmi.c")							\

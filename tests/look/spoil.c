@@ -2,8 +2,9 @@
 /*
  * spoil.c - to be preloaded: breaks one path, for who is to notice
  *
- * SPOIL=cma: each copy by the kernel of more than 4,000 bytes gets one byte wrong. SPOIL=cma-refused: none can be made (as a
- * container's seccomp filter does it, but by the first call). SPOIL=tcp: what is sent after the first 20 times is eaten.
+ * SPOIL=cma: each copy by the kernel of more than 4,000 bytes gets one byte wrong. SPOIL=cma-refused: none can
+ * be made (as a container's seccomp filter does it, but by the first call). SPOIL=tcp: what is sent after the
+ * first 20 times is eaten.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

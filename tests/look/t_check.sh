@@ -28,17 +28,18 @@ grep -qE '^window .*\([0-9]+ inbox, [0-9]+ put, 33 get, 0 cma, 0 bounce' said &&
 	grep -qE '^cma .* [1-9][0-9]* cma, 0 bounce' said && grep -qE '^bounce .* 0 cma, [1-9][0-9]* bounce' said
 ok $? t_each_goes_its_own_way
 PTL_CMA=no "$check" -t 20 --json cma window >said 2>&1 &&
-	grep -q '{"path":"cma","result":"off","why":"PTL_CMA=no"}' said && grep -q '"path":"window","result":"pass"' said
+	grep -q '{"path":"cma","result":"off","why":"PTL_CMA=no"}' said &&
+	grep -q '"path":"window","result":"pass"' said
 ok $? t_off_is_no_failure_and_json
 spoilt cma cma
 [ $? = 1 ] && grep -qE 'cma +FAIL +rank 0, get of 4095 bytes: byte 4000 is 0x' said
 ok $? t_a_wrong_byte
 spoilt cma-refused cma
-[ $? = 1 ] && grep -qE 'cma +FAIL +it is not there: process_vm_readv .*Operation not permitted.*(seccomp|ptrace_scope)' said
+[ $? = 1 ] && grep -qE 'cma +FAIL +it is not there: process_vm_readv .*not permitted.*(seccomp|ptrace_scope)' said
 ok $? t_a_copy_that_is_refused
 if [ -n "$net" ]; then
 	spoilt tcp tcp
-	[ $? = 1 ] && grep -qE 'tcp +FAIL +rank [01], .*: no event within .*(requests to rank [01] .* unanswered|credits are lost)' said
+	[ $? = 1 ] && grep -qE 'tcp +FAIL +rank [01], .*: no event within .*(unanswered|credits are lost)' said
 	ok $? t_a_network_that_eats
 else
 	echo "ok $((n += 1)) - t_a_network_that_eats # SKIP this build has no network (Debian package libev-dev)"
