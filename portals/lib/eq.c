@@ -37,8 +37,13 @@ int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, s
 	q->dropped = 0;
 	q->rlock = 0;
 	n = 1u << log2;
-	for (uint32_t t = 0; t < n; t++)	/* as if a lap before had been posted */
-		p3l_eq_slot(ni, q, t)->word = (t - n) << 1 | 1;
+	for (uint32_t t = 0; t < n; t++) {	/* as if a lap before had been posted */
+		struct p3l_slot *s = p3l_eq_slot(ni, q, t);
+
+		if (p3_unlikely(!s))
+			goto out;	/* overwritten since */
+		s->word = (t - n) << 1 | 1;
+	}
 	p3_store_rel(&q->flags, P3L_EQ_USED);
 	*out = (struct p3l_ref){ i, q->gen & P3L_GEN_MASK };
 	rc = PTL_OK;
@@ -61,16 +66,18 @@ int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
 	struct p3l_eq *q = &ni->eq[r.idx];
 	bool outstanding = false;
+	uint32_t tail;
 
 	if (!p3l_eq_valid(ni, r))
 		return PTL_EQ_INVALID;
 	p3l_own_lock(env, ni);
 	p3_store(&q->gen, q->gen + 1);
 	p3_fence();
-	for (uint32_t t = q->tail - (1u << (q->log2 & 31)); t != q->tail; t++) {
+	tail = p3_load(&q->tail);
+	for (uint32_t t = tail - (1u << (q->log2 & 31)); t != tail && !outstanding; t++) {
 		const struct p3l_slot *s = p3l_eq_slot(ni, q, t);
 
-		outstanding |= !s || p3_load_acq(&s->word) != (t << 1 | 1);
+		outstanding = !s || p3_load_acq(&s->word) != (t << 1 | 1);
 	}
 	if (!outstanding) {
 		p3l_space_free(ni, q->slots, q->log2 + 6);

@@ -41,8 +41,8 @@ static struct bucket *bucket_of(struct p3l_ni *ni, const struct p3l_pt *p, uint6
 	uint64_t off = p3_load(&p->index), hash = (bits & p->index_mask) * 0x9e3779b97f4a7c15ULL;
 	struct bucket *b;
 
-	if (p3_unlikely(log2 > 31 || off >= ni->size || ni->size - off < (uint64_t)sizeof(*b) << log2 ||
-			off % sizeof(*b)))
+	if (p3_unlikely(log2 > 31 || off < P3L_LANE_OFF || off >= ni->size ||
+			ni->size - off < (uint64_t)sizeof(*b) << log2 || off % sizeof(*b)))
 		return NULL;
 	b = (struct bucket *)((char *)ni + off);
 	return &b[hash >> 32 >> (32 - log2)];
@@ -218,7 +218,7 @@ void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t idx, ptl_ins_pos_t po
 {
 	struct p3l_pt *p = &ni->pt[pt];
 
-	if (p->index_log2 && (p->len <= LOAD << p->index_log2 || p->index_log2 >= p->index_room) &&
+	if (p->index_log2 && (p->len <= LOAD << (p->index_log2 & 31) || p->index_log2 >= p->index_room) &&
 	    number(ni, p3l_me(ni, idx), pos))
 		put_in(ni, p, idx + 1, false);
 	else if (p->index_room && p->len > ni->index_from)

@@ -139,14 +139,27 @@ static __attribute__((__noinline__)) void to_limbo(struct p3l_ni *ni, uint32_t i
 	ni->md_limbo_tail = i;
 }
 
+/* Unread events name @i: it has to wait. The next one that none names, or 0. */
+static __attribute__((__noinline__)) uint32_t pop_more(struct p3l_ni *ni, uint32_t i)
+{
+	for (uint32_t n = 0; i && named(ni, p3l_md(ni, i - 1)); n++) {
+		to_limbo(ni, i);
+		if (n == P3L_MAX_MD)		/* in a circle */
+			return 0;
+		i = pop(ni);
+	}
+	return i;
+}
+
 static inline __attribute__((__always_inline__)) uint32_t md_alloc(struct p3l_ni *ni)
 {
 	uint32_t i = leave_limbo(ni, 1);
 
 	if (p3_unlikely(i))
 		goto out;
-	while ((i = pop(ni)) && p3_unlikely(named(ni, p3l_md(ni, i - 1))))
-		to_limbo(ni, i);
+	i = pop(ni);
+	if (i && p3_unlikely(named(ni, p3l_md(ni, i - 1))))
+		i = pop_more(ni, i);
 	if (!i && ni->md_fresh < P3L_MAX_MD && ni->md_fresh < ni->max_md)
 		i = ++ni->md_fresh;
 	if (p3_unlikely(!i))			/* a queue that nobody reads must not hold up the others */

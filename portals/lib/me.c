@@ -115,7 +115,7 @@ void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 
 	p3l_changes(ni, pt);
 	if (p3_unlikely(p->index_log2))
-		p3l_index_out(ni, pt, idx);
+		p3l_index_out(ni, (uint32_t)(p - ni->pt), idx);
 	if (prev)
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, next);
 	else

@@ -59,6 +59,13 @@ bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)
 	return ni->size >= space_of(slots) && ni->size <= max_size;
 }
 
+/* Is that a block of the space? Places come from memory that peers can write. */
+static bool block(const struct p3l_ni *ni, uint64_t off, uint32_t log2)
+{
+	return log2 < 32 && off % P3L_LINE == 0 && off >= P3L_LANE_OFF && off < ni->size &&
+	       ni->size - off >= (uint64_t)1 << log2;
+}
+
 /* Free blocks of one size are chained through their first word. */
 uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2)
 {
@@ -69,14 +76,14 @@ uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2)
 	if (log2 >= 32)
 		return 0;
 	off = ni->space_free[log2];
-	if (off && off < ni->size && ni->size - off >= (uint64_t)1 << log2) {
+	if (off && block(ni, off, log2)) {
 		ni->space_free[log2] = *(uint64_t *)((char *)ni + off);
 		return off;
 	}
-	if (((uint64_t)1 << log2) > ni->space_end - ni->space)
-		return 0;
 	off = ni->space;
-	ni->space += (uint64_t)1 << log2;
+	if (off > ni->space_end || ((uint64_t)1 << log2) > ni->space_end - off || !block(ni, off, log2))
+		return 0;
+	ni->space = off + ((uint64_t)1 << log2);
 	return off;
 }
 
@@ -84,6 +91,8 @@ void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2)
 {
 	if (log2 < 6)
 		log2 = 6;
+	if (!block(ni, off, log2))
+		return;			/* nobody knows whose it was */
 	*(uint64_t *)((char *)ni + off) = ni->space_free[log2];
 	ni->space_free[log2] = off;
 }

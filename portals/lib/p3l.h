@@ -780,7 +780,7 @@ static inline bool p3l_eq_room(const struct p3l_ni *ni, uint32_t eq, uint32_t n)
 {
 	const struct p3l_eq *q = &ni->eq[eq];
 
-	return p3_load(&q->tail) - p3_load(&q->head) + n <= 1u << q->log2;
+	return p3_load(&q->tail) - p3_load(&q->head) + n <= 1u << (q->log2 & 31);
 }
 
 /* The queue of an MD, if it still exists: index, or -1. */

@@ -103,7 +103,7 @@ static void charge_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3
 			flags |= P3L_MD_SPENT;
 	}
 	if (op->old_threshold != PTL_MD_THRESH_INF) {
-		md->threshold = op->old_threshold - 1;
+		md->threshold = (int32_t)((uint32_t)op->old_threshold - 1);	/* it may be anything */
 		if (!md->threshold)
 			flags |= P3L_MD_SPENT;
 	}
@@ -415,7 +415,7 @@ static bool fill_queue(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq
 	uint32_t tail = p3_load_acq(&q->tail), n = p3_load(&q->log2), i, t;	/* M:eq.holes-tail */
 	bool all = true;
 
-	if (n > 24)				/* nonsense, by a peer */
+	if (n > 24 || !p3l_eq_slot(ni, q, 0))	/* nonsense, by a peer */
 		return true;
 	n = 1u << n;
 	for (i = 0; i < n && (int32_t)(tail - first_missing(ni, eq, i, n, tail)) <= 0; i++)

@@ -9,7 +9,7 @@ EXTRA_DIST += tests/unit/core_env.h tests/unit/t_core_tsan.sh tests/unit/core_ts
 check_PROGRAMS += tests/unit/core_ni tests/unit/core_me tests/unit/core_md tests/unit/core_eq tests/unit/core_match \
 	tests/unit/core_own tests/unit/core_lane tests/unit/core_iov tests/unit/core_random tests/unit/core_reap \
 	tests/unit/core_hot tests/unit/core_index tests/unit/core_swap tests/unit/core_step tests/unit/core_stress \
-	tests/unit/nal_drain tests/unit/nal_step
+	tests/unit/nal_drain tests/unit/nal_step tests/unit/core_corrupt
 tests_unit_core_ni_LDADD = $(core)
 tests_unit_core_me_LDADD = $(core)
 tests_unit_core_md_LDADD = $(core)
@@ -26,6 +26,7 @@ tests_unit_core_index_LDADD = $(core)
 tests_unit_core_swap_LDADD = $(core)
 tests_unit_core_step_LDADD = $(core)
 tests_unit_core_stress_LDADD = $(core)
+tests_unit_core_corrupt_LDADD = $(core)
 # a file of the NAL without the rest
 tests_unit_nal_drain_SOURCES = tests/unit/nal_drain.c nal/smartmap/nal_inbox.c
 tests_unit_nal_drain_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt
@@ -37,6 +38,7 @@ P3_TESTS += unit/core_ni:tests/unit/core_ni:valgrind unit/core_me:tests/unit/cor
 	unit/core_md:tests/unit/core_md:valgrind unit/core_eq:tests/unit/core_eq:valgrind \
 	unit/core_match:tests/unit/core_match:valgrind unit/core_own:tests/unit/core_own:valgrind \
 	unit/core_lane:tests/unit/core_lane:valgrind unit/core_iov:tests/unit/core_iov:valgrind \
+	unit/core_corrupt:tests/unit/core_corrupt:limit=120 \
 	unit/core_random:tests/unit/core_random:limit=300 unit/core_reap:tests/unit/core_reap:limit=120 \
 	unit/core_hot:tests/unit/core_hot unit/core_index:tests/unit/core_index unit/core_swap:tests/unit/core_swap:valgrind \
 	unit/core_step:tests/unit/core_step:nosan unit/nal_drain:tests/unit/nal_drain:valgrind unit/nal_step:tests/unit/nal_step
