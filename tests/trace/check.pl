@@ -4,7 +4,7 @@
 #
 #	check.pl TRACE OPERATION COUNT WAY [KEY=VALUE]...
 #
-# Each of COUNT messages of OPERATION by rank 0 to rank 1: the call at rank 0; matched once, copied once to (a get:
+# Events have what the format asks, and boxes nest. Each of COUNT messages of OPERATION by rank 0 to rank 1: the call at rank 0; matched once, copied once to (a get:
 # from) the target by WAY (one of A,B; some by A), fetched once at rank 1, each not before the one before; the
 # fetched event has the call's hdr_data, which the tool has not looked at to join them. Its arrow touches its boxes
 # in their order, and ends. Keys: answer=ACK|REPLY_END (fetched at rank 0, last), drop=REASON (in place of match,
@@ -23,13 +23,14 @@ sub wrong { $bad++; print STDERR "# ", @_, "\n" if $said++ < 8 }
 
 open(my $h, '<', $file) or do { print STDERR "# $file: $!\n"; exit 1 };
 my $trace = do { local $/; decode_json(<$h>) };
-my (%box, %arrow, %row);
+my (%box, %arrow, %row, %in);
 for my $e (@{ $trace->{traceEvents} }) {
 	for ('name', 'ph', 'pid', 'tid') { wrong("an event without $_: ", encode_json($e)) unless defined $e->{$_} }
 	if ($e->{ph} eq 'M') { $row{ $e->{pid} } = $e->{args}{name} if $e->{name} eq 'process_name'; next }
 	wrong("no time: ", encode_json($e)) unless defined $e->{ts} && $e->{ts} >= 0;
 	if ($e->{ph} eq 'X') {
 		wrong("negative length: ", encode_json($e)) unless $e->{dur} >= 0;
+		push @{ $in{"$e->{pid} $e->{tid}"} }, [ int($e->{ts} * 1000 + .5), int(($e->{ts} + $e->{dur}) * 1000 + .5) ];
 		push @{ $box{ $e->{args}{message} } }, $e if defined $e->{args}{message};
 	} elsif ($e->{ph} =~ /^[stf]$/) {
 		push @{ $arrow{ $e->{id} } }, $e;
@@ -39,6 +40,15 @@ for my $e (@{ $trace->{traceEvents} }) {
 }
 for my $rank (0, 1) {
 	wrong("rank $rank has no row of its name") unless ($row{$rank} || '') =~ /^rank $rank: /;
+}
+# boxes of a row lie within each other, or apart: viewers drop others
+for my $in (values %in) {
+	my @open;
+	for my $e (sort { $a->[0] <=> $b->[0] || $b->[1] <=> $a->[1] } @$in) {
+		pop @open while @open && $open[-1] <= $e->[0];
+		wrong("a box crosses the one around it at $e->[0]") if @open && $e->[1] > $open[-1];
+		push @open, $e->[1];
+	}
 }
 wrong("$trace->{otherData}{lost} records are lost") if $trace->{otherData}{lost};
 
