@@ -161,6 +161,7 @@ struct scenario {
 	bool early;			/* the companion ends before the dead one's records are finished */
 	bool getput;
 	uint64_t max_size;
+	bool indexed;			/* the list has an index */
 };
 
 #define START_OFF PTL_MD_EVENT_START_DISABLE
@@ -191,6 +192,10 @@ static const struct scenario scenarios[] = {
 	{ "last getput", START_OFF, 1, PTL_UNLINK, PTL_UNLINK, .ops = 1, .getput = true },
 	{ "last getput, another one ends first", 0, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .getput = true, .companion = true,
 	  .early = true },
+	{ "last put, indexed", 0, 1, PTL_UNLINK, PTL_UNLINK, .ops = 1, .indexed = true },
+	{ "last get, indexed, another one ends first", 0, 2, PTL_UNLINK, PTL_UNLINK, .ops = 1, .get = true,
+	  .companion = true, .early = true, .indexed = true },
+	{ "lane, the last unlinks, indexed", 0, 3, PTL_UNLINK, PTL_UNLINK, .ops = 3, .lane = true, .indexed = true },
 	{ "lane", 0, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .lane = true },
 	{ "lane, no START", START_OFF, 9, PTL_RETAIN, PTL_RETAIN, .ops = 3, .lane = true },
 	{ "lane, the last unlinks", 0, 3, PTL_UNLINK, PTL_UNLINK, .ops = 3, .lane = true },
@@ -211,6 +216,8 @@ static void set_up(const struct scenario *s)
 	if (ni)
 		c_free(ni);
 	setup.max_me = setup.max_md = 8;
+	if (s->indexed)
+		setup.index_from = 1;
 	ni = c_region(&setup);
 	owner = c_env(0, false);
 	mover = c_env(1, false);
@@ -321,6 +328,24 @@ static void work(const struct scenario *s)
 		p3l_target_end(&mover, ni, op[i], PTL_NI_OK);
 }
 
+/* What the list has is in its index, in the same order. */
+static void check_index(void)
+{
+	CHECK(ni->pt[0].index_log2);
+	for (uint64_t bits = 5; bits < 8; bits++) {
+		struct p3l_among a;
+		uint32_t i, n = 0;
+
+		p3l_index_start(ni, 0, bits, &a);
+		for (i = ni->pt[0].head; i && n++ < 8; i = p3l_me(ni, i - 1)->next)
+			if (p3l_me(ni, i - 1)->match_bits == bits)
+				CHECK_INT(p3l_index_next(ni, &a), i);
+		while ((i = p3l_index_next(ni, &a)) && n++ < 16)	/* others of the same bucket */
+			CHECK(p3l_me(ni, i - 1)->match_bits != bits);
+		CHECK(n < 16);
+	}
+}
+
 /* One life. Returns whether the mover died before its end. */
 static bool one(const struct scenario *s, int at)
 {
@@ -357,6 +382,8 @@ static bool one(const struct scenario *s, int at)
 	CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
 
 	CHECK_INT(p3l_me_attach(&owner, ni, 0, C_ANY, 7, 0, PTL_RETAIN, PTL_INS_AFTER, &x), PTL_OK);
+	if (s->indexed)
+		check_index();
 	if (s->getput)
 		check_exchange();
 	if (s->early) {			/* what took the dead one's lock over has made it count */
