@@ -13,6 +13,7 @@
 #define MAX_LEN 200000
 
 static unsigned char src[MAX_LEN], dst[8][MAX_LEN], got[MAX_LEN];
+static uint64_t word[1];		/* of exchanges */
 static uint64_t seed, put_to[8], from_starts[8], from_ends[8], failed;
 static ptl_handle_eq_t eq, geq;
 static ptl_process_id_t id[8];
@@ -50,6 +51,38 @@ static void drain(void)
 		;
 }
 
+static void others(unsigned what, int to)
+{
+	static uint64_t give = 1;
+	ptl_handle_md_t md, old;
+	ptl_handle_me_t me;
+	ptl_handle_eq_t q;
+	ptl_md_t v;
+	int rc;
+
+	switch (what) {
+	case 1:
+		OK(PtlMDBind(ni, p_md(&give, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
+		OK(PtlMDBind(ni, p_md(got, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &old));
+		rc = PtlGetPutRegion(old, 0, md, 0, 8, id[to], PT + 2, 0, 0, 0, 0);
+		CHECK(rc == PTL_OK || to == victim);
+		PtlMDUnlink(md);	/* or a copy is left to its owner */
+		PtlMDUnlink(old);
+		break;
+	case 2:
+		v = p_md(got, 8, 1, PTL_MD_OP_PUT, PTL_EQ_NONE);
+		OK(PtlMEAttach(ni, PT + 3, id[to], 1, 0, PTL_UNLINK, PTL_INS_BEFORE, &me));
+		OK(PtlMDAttach(me, v, PTL_UNLINK, &md));
+		v.length = 4;
+		OK(PtlMDUpdate(md, NULL, &v, PTL_EQ_NONE));
+		OK(PtlMEUnlink(me));
+		break;
+	case 3:
+		OK(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &q));
+		OK(PtlEQFree(q));
+	}
+}
+
 static void traffic(uint64_t *r, ptl_handle_md_t md, ptl_handle_md_t gmd)
 {
 	uint64_t x = t_random(r);
@@ -68,6 +101,8 @@ static void traffic(uint64_t *r, ptl_handle_md_t md, ptl_handle_md_t gmd)
 		drain();
 		return;
 	case 3:
+		if ((x >> 40 & 15) > 12)	/* an exchange; a list of our own that changes; a queue */
+			others((unsigned)(x >> 40 & 3), to);
 		if ((x >> 40 & 15) == 0)
 			nanosleep(&(struct timespec){ 0, (long)(x >> 44 & 0x3ffff) }, NULL);
 		return;
@@ -98,6 +133,9 @@ static void t_the_living_go_on(void)
 		OK(PtlMEAttach(ni, PT, id[i], 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me));
 		OK(PtlMDAttach(me, p_md(dst[i], MAX_LEN, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq),
 			       PTL_RETAIN, NULL));
+		OK(PtlMEAttach(ni, PT + 2, id[i], 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me));
+		OK(PtlMDAttach(me, p_md(word, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET |
+					PTL_MD_MANAGE_REMOTE, geq), PTL_RETAIN, NULL));
 		OK(PtlMEAttach(ni, PT + 1, id[i], 0, ~0ull, PTL_RETAIN, PTL_INS_AFTER, &me));
 		OK(PtlMDAttach(me, p_md(src, MAX_LEN, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, geq),
 			       PTL_RETAIN, NULL));
