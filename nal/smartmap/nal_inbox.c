@@ -124,7 +124,7 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			p3l_lane_advance(l, lane, 1);
 			continue;
 		}
-		promised = h.pt < P3L_MAX_PT && p3l_pt_polled(l, h.pt);
+		promised = h.pt < P3L_MAX_PT && p3l_pt_polled(l, h.pt);	/* M:polled.promised */
 		if (promised) {
 			if (!owner || polled++ >= POLLED_BATCH || (sink && sink->got))
 				break;		/* what is left can be handed over directly next time */

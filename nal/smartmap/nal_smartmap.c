@@ -100,7 +100,7 @@ enum flushed { CLEAR, BEHIND /* a message for that entry waits in our lane */, N
 /* Does a message for @pt wait in our lane? We have written it, so each line can be told from its word. */
 static bool waits(struct p3l_ni *l, const struct nal_peer *p, uint32_t pt)
 {
-	for (uint32_t n = p3_load_acq(&p->lane->head); n != p->tx.tail; n++) {
+	for (uint32_t n = p3_load_acq(&p->lane->head); n != p->tx.tail; n++) {	/* M:polled.left */
 		const struct p3l_line *m = p3l_lane_line(l, p->lane, n);
 
 		if (p3_load(&m->word) == p3l_word(P3L_W_FULL, n) && m->pt == pt)
@@ -227,7 +227,7 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
 		p3_pause();
 		if (i < p->pauses)
 			continue;
-		w = p3_load_acq(&next->word);
+		w = p3_load_acq(&next->word);	/* M:attention.first-look */
 		if (w == p3l_word(P3L_W_POLL, p->tx.tail) || w == p3l_word(P3L_W_AWAY, p->tx.tail)) {
 			first_look(p, i);
 			return;
@@ -244,7 +244,7 @@ static __attribute__((noinline)) void not_polling(struct nal_ni *ni, uint32_t sl
  */
 static inline void still_polled(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, uint32_t pt)
 {
-	if (p3_unlikely(!p3l_pt_polled(p->l, pt)))
+	if (p3_unlikely(!p3l_pt_polled(p->l, pt)))	/* M:polled.second */
 		flush_lane(ni, slot, p, pt);
 }
 
@@ -424,7 +424,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	bool polled, stream = false;
 	int rc;
 
-	if (p3_unlikely(!p || !p3_load(&p->l->up)))
+	if (p3_unlikely(!p || !p3_load(&p->l->up)))	/* M:attach.is-up */
 		return put_nowhere(ni, s);
 	lock_word(ni, &p->lock);
 	polled = h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt);
@@ -481,7 +481,7 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	l = p->l;
 	if (p3_unlikely(!l))
 		return false;
-	polled = p3l_pt_polled(l, pt);
+	polled = p3l_pt_polled(l, pt);	/* M:polled.look */
 	if (!polled && (!p->polls || p->last_put == priv_of(ni)->calls || (p->polled && !polled_gone(ni, p))))
 		return false;
 	md = p3l_md(ni->l, ref.idx);

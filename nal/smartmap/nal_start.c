@@ -127,20 +127,20 @@ static bool start_together(struct nal_ni *ni, uint32_t pid, int *rc, const char 
 	struct pid_table *t = priv_of(ni)->table;
 	uint32_t slot = ni->env.self - 1;
 
-	p3_store(&t->pid[slot], pid);
-	if (*rc != PTL_OK && p3_cas32(&t->failed, 0, (uint32_t)*rc)) {
+	p3_store(&t->pid[slot], pid);	/* M:attach.pid */
+	if (*rc != PTL_OK && p3_cas32(&t->failed, 0, (uint32_t)*rc)) {	/* M:attach.failed */
 		p3_error("%s", why);
 		p3_rt_drain();		/* behind the barrier the others end the job */
 	}
 	if (smartmap_barrier())
 		return false;
-	*rc = (int)p3_load_acq(&t->failed);
+	*rc = (int)p3_load_acq(&t->failed);	/* M:attach.all-failed */
 	if (*rc == PTL_OK && pid_taken(ni, slot, pid))
 		*rc = PTL_PID_INVALID;
 	if (*rc == PTL_OK)
 		smartmap_publish(ROOT_KEY, ni->l);
 	else
-		p3_store(&t->pid[slot], PTL_PID_ANY);
+		p3_store(&t->pid[slot], PTL_PID_ANY);	/* M:attach.no-pid */
 	return !smartmap_barrier();
 }
 
@@ -219,6 +219,6 @@ int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 void nal_stop(struct nal_ni *ni)
 {
 	if (ni->l)
-		p3_store_rel(&ni->l->up, 0);
+		p3_store_rel(&ni->l->up, 0);	/* M:attach.down */
 	leave_job(ni, !smartmap_barrier());	/* nobody touches our state behind this, unless somebody died */
 }

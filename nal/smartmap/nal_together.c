@@ -61,24 +61,24 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	P3_TRACE_BEGAN(began);
 	P3_TRACED(job(l, ni->l->slot, (uint32_t)gen));
 	/* closed: whoever read the fields of the last job finds another generation behind them */
-	p3_store(&job->word, gen << 32 | P3L_JOB_CLOSED);
+	p3_store(&job->word, gen << 32 | P3L_JOB_CLOSED);	/* M:together.close */
 	p3_fence_rel();
-	job->theirs = theirs;
+	job->theirs = theirs;	/* M:together.fields-plain */
 	job->ours = ours;
 	job->len = n;
 	job->chunk = chunk;
 	job->chunks = chunks;
 	job->put = put;
-	p3_store(&job->helped, 0);
+	p3_store(&job->helped, 0);	/* M:together.reset */
 	p3_store(&job->refused, 0);
-	p3_store_rel(&job->word, gen << 32);	/* pairs with the acquire in nal_together_help() */
+	p3_store_rel(&job->word, gen << 32);	/* M:together.open pairs with the acquire in nal_together_help() */
 	p3_fetch_add(&l->handed, 1);
-	while ((k = (uint32_t)p3_fetch_add(&job->word, 1)) < chunks) {
+	while ((k = (uint32_t)p3_fetch_add(&job->word, 1)) < chunks) {	/* M:together.take */
 		copy_chunk(to, from, k * chunk, chunk, n);
 		mine[k / 64] |= (uint64_t)1 << (k % 64);
 		done++;
 	}
-	while (done + p3_load_acq(&job->helped) < chunks) {	/* pairs with the release in nal_together_help() */
+	while (done + p3_load_acq(&job->helped) < chunks) {	/* M:together.wait for nal_together_help() */
 		ni->env.relax(++spins);
 		if (p3_unlikely(spins % 4096 == 0)) {
 			if (w.what)
@@ -105,7 +105,7 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 	void *own = NULL, *far = NULL;
 	bool put = false;
 
-	if ((uint32_t)p3_load(&job->word) >= p3_load(&job->chunks))
+	if ((uint32_t)p3_load(&job->word) >= p3_load(&job->chunks))	/* M:together.look */
 		return;
 	for (;;) {
 		uint64_t w = p3_load_acq(&job->word);
@@ -113,18 +113,18 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 
 		if ((uint32_t)w >= p3_load(&job->chunks))
 			return;
-		w = p3_fetch_add(&job->word, 1);
+		w = p3_fetch_add(&job->word, 1);	/* M:together.help */
 		k = (uint32_t)w;
 		if (w >> 32 != gen) {		/* each value is read once and checked: a peer wrote it */
 			gen = w >> 32;
-			chunks = p3_load(&job->chunks);
+			chunks = p3_load(&job->chunks);	/* M:together.read */
 			chunk = p3_load(&job->chunk);
 			n = p3_load(&job->len);
 			put = p3_load(&job->put);
 			own = (void *)(uintptr_t)p3_load(&job->theirs);
 			far = smartmap_remote((int)slot, (void *)(uintptr_t)p3_load(&job->ours));
 			p3_fence_acq();
-			if (p3_load(&job->word) >> 32 != gen)
+			if (p3_load(&job->word) >> 32 != gen)	/* M:together.other */
 				return;		/* fields of another job than the chunk, which is past its end */
 		}
 		if (k >= chunks || k >= P3L_JOB_MAX)
@@ -140,6 +140,6 @@ void nal_together_help(struct nal_ni *ni, uint32_t slot)
 		copy_chunk(put ? own : far, put ? far : own, k * chunk, chunk, n);
 		P3_TRACED(copy(began, P3_WAY_TOGETHER, put, n - k * chunk < chunk ? n - k * chunk : chunk));
 		P3_TRACED(pop());
-		__atomic_fetch_add(&job->helped, 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&job->helped, 1, __ATOMIC_RELEASE);	/* M:together.helped */
 	}
 }

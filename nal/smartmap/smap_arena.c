@@ -151,14 +151,16 @@ out:
 SMAP_EXPORT void smartmap_publish(int key, void *addr)
 {
 	if ((unsigned)key < SMARTMAP_ROOTS && smap.ctl)
-		atomic_store_explicit(&smap.ctl->root[key], (uintptr_t)addr, memory_order_release);
+		atomic_store_explicit(&smap.ctl->root[key], (uintptr_t)addr,	/* M:attach.publish */
+				      memory_order_release);
 }
 
 SMAP_EXPORT void *smartmap_lookup(int peer, int key)
 {
 	if ((unsigned)key >= SMARTMAP_ROOTS || (unsigned)peer >= (unsigned)smap.size || smartmap_attach(peer))
 		return NULL;
-	return (void *)(uintptr_t)atomic_load_explicit(&smap_peer_ctl(peer)->root[key], memory_order_acquire);
+	return (void *)(uintptr_t)
+		atomic_load_explicit(&smap_peer_ctl(peer)->root[key], memory_order_acquire);	/* M:attach.lookup */
 }
 
 SMAP_EXPORT void *smartmap_shared(size_t len)

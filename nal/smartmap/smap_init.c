@@ -378,7 +378,7 @@ SMAP_EXPORT void smartmap_fini(void)
 		return;
 	keep0 = smap.size > 1 && !smap_live_drop();
 	for (i = 0; i < SMARTMAP_ROOTS; i++)
-		atomic_store(&smap.ctl->root[i], 0);
+		atomic_store(&smap.ctl->root[i], 0);	/* M:attach.unpublish */
 	if (smap_fork_teardown)
 		smap_fork_teardown();
 	if (keep0 && smap.rank)		/* another thread's robust list goes through that page: it must stay mapped */

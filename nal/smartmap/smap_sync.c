@@ -9,7 +9,9 @@
  * Barrier: one counter and one generation in rank 0's page. Whoever arrives last resets the counter and moves the
  * generation (release); the others wait for it (acquire): spin, yield, sleep on the futex. A sleeper wakes every
  * 50 ms to look for dead peers that have not arrived. `arrived' is stored after the counter: a peer that dies between
- * makes the others give up although all had come, which is the safe side.
+ * makes the others give up although all had come, which is the safe side. The last one, who opens, never stores it: dead
+ * before it has opened, it must not count as one for whom the others can wait. And who has given up and calls again has
+ * arrived already: counted once more, it would open for those who have not come.
  */
 #include "smap_sync.h"
 
@@ -99,7 +101,7 @@ int smap_live_drop(void)
 {
 	struct smap_live *l = &smap.ctl0->live[smap.rank];
 
-	atomic_store_explicit(&l->left, 1, memory_order_release);
+	atomic_store_explicit(&l->left, 1, memory_order_release);	/* M:attach.left */
 	return !pthread_mutex_unlock(&l->held);
 }
 
@@ -114,7 +116,7 @@ SMAP_EXPORT int smartmap_alive(int peer)
 		return 1;
 	l = &smap.ctl0->live[peer];
 	/* glibc keeps the futex word of a robust mutex here: the owner's thread id, which the kernel clears. */
-	word = (uint32_t)__atomic_load_n(&l->held.__data.__lock, __ATOMIC_ACQUIRE);
+	word = (uint32_t)__atomic_load_n(&l->held.__data.__lock, __ATOMIC_ACQUIRE);	/* M:attach.alive */
 	return (word & FUTEX_TID_MASK) && !atomic_load_explicit(&l->left, memory_order_relaxed);
 }
 
@@ -147,9 +149,13 @@ static int somebody_died(uint32_t number)
 {
 	int i;
 
-	for (i = 0; i < smap.size; i++)
-		if (!smartmap_alive(i) && atomic_load_explicit(&smap.ctl0->live[i].arrived, memory_order_acquire) != number)
+	for (i = 0; i < smap.size; i++) {
+		const _Atomic uint32_t *arrived = &smap.ctl0->live[i].arrived;
+
+		if (!smartmap_alive(i) &&
+		    atomic_load_explicit(arrived, memory_order_acquire) != number)	/* M:attach.bar-dead */
 			return 1;
+	}
 	return 0;
 }
 
@@ -157,22 +163,26 @@ SMAP_EXPORT int smartmap_barrier(void)
 {
 	struct smap_ctl *c = smap.ctl0;
 	uint32_t gen, me, spins, limit;
+	_Atomic uint32_t *arrived;
 
 	if (!smap.inits)
 		return -EINVAL;
 	if (smap.size == 1)
 		return 0;
-	gen = atomic_load_explicit(&c->bar_gen, memory_order_relaxed);	/* cannot move before we arrive */
-	me = atomic_fetch_add_explicit(&c->bar_count, 1, memory_order_acq_rel);
-	atomic_store_explicit(&c->live[smap.rank].arrived, gen + 1, memory_order_release);
+	gen = atomic_load_explicit(&c->bar_gen, memory_order_relaxed);	/* M:attach.bar-gen cannot move before we arrive */
+	arrived = &c->live[smap.rank].arrived;
+	me = 0;
+	if (atomic_load_explicit(arrived, memory_order_relaxed) != gen + 1)		/* M:attach.bar-again */
+		me = atomic_fetch_add_explicit(&c->bar_count, 1, memory_order_acq_rel);	/* M:attach.bar-count */
 	if (me + 1 >= (uint32_t)smap.size) {
-		atomic_store_explicit(&c->bar_count, 0, memory_order_relaxed);
-		atomic_store_explicit(&c->bar_gen, gen + 1, memory_order_release);
+		atomic_store_explicit(&c->bar_count, 0, memory_order_relaxed);		/* M:attach.bar-reset */
+		atomic_store_explicit(&c->bar_gen, gen + 1, memory_order_release);	/* M:attach.bar-open */
 		syscall(SYS_futex, &c->bar_gen, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 		return 0;
 	}
+	atomic_store_explicit(arrived, gen + 1, memory_order_release);			/* M:attach.bar-arrived */
 	limit = smap.size <= cores() ? 2000 : 20;
-	for (spins = 0; atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen; spins++) {
+	for (spins = 0; atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen; spins++) { /* M:attach.bar-wait */
 		struct timespec ts = { 0, 50000000 };
 
 		if (spins < limit) {
@@ -182,7 +192,7 @@ SMAP_EXPORT int smartmap_barrier(void)
 		} else {
 			syscall(SYS_futex, &c->bar_gen, FUTEX_WAIT, gen, &ts, NULL, 0);
 			if (atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen && somebody_died(gen + 1) &&
-			    atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen)
+			    atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen)	/* M:attach.bar-still */
 				return -ESRCH;
 		}
 	}

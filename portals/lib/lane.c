@@ -19,7 +19,7 @@ static unsigned words(unsigned f)
 
 uint32_t p3l_lane_look(struct p3l_lane_hdr *l, struct p3l_lane_tx *tx)
 {
-	tx->head_seen = p3_load_acq(&l->head_pub);
+	tx->head_seen = p3_load_acq(&l->head_pub);	/* M:lane.room */
 	return tx->head_seen;
 }
 
@@ -35,10 +35,10 @@ static uint32_t publish(struct p3l_lane_tx *tx, struct p3l_line *first, uint32_t
 	uint32_t old = 0;
 
 	if (ask) {
-		old = p3_xchg(&first->word, p3l_word(P3L_W_FULL, tx->tail));
+		old = p3_xchg(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* M:attention.put */
 		old = p3l_word(old, tx->tail) == old ? old & P3L_W_STATE : 0;
 	} else {
-		p3_store_rel(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* pairs with p3l_lane_ready() */
+		p3_store_rel(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* M:lane.publish for p3l_lane_ready() */
 	}
 	tx->tail += lines;
 	return old;
@@ -58,7 +58,7 @@ static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, c
 	for (; n; line++) {
 		struct p3l_line *m = p3l_lane_line(ni, l, line);
 
-		p3_store(&m->word, p3l_word(P3L_W_MORE, line));
+		p3_store(&m->word, p3l_word(P3L_W_MORE, line));	/* M:lane.more */
 		if (p3_unlikely(n < P3L_CONT)) {
 			p3l_copy_short(m->more, s, n);
 			return;
@@ -79,7 +79,8 @@ static __attribute__((__noinline__)) void skip(struct p3l_ni *ni, struct p3l_lan
 	m->pt = 255;	/* no entry: who decides by it whether to lock the lane locks it */
 	m->len = 0;
 	for (uint32_t i = 1; i < to_end; i++)
-		p3_store(&p3l_lane_line(ni, l, tx->tail + i)->word, p3l_word(P3L_W_MORE, tx->tail + i));
+		p3_store(&p3l_lane_line(ni, l, tx->tail + i)->word,	/* M:lane.skip */
+			 p3l_word(P3L_W_MORE, tx->tail + i));
 	publish(tx, m, to_end, false);
 }
 
@@ -160,11 +161,11 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 
 bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
 {
-	uint32_t head = p3_load_acq(&l->head), w;
+	uint32_t head = p3_load_acq(&l->head), w;	/* M:attention.mark-head M:lane.late-head */
 	struct p3l_line *m = p3l_lane_line(ni, l, head);
 
 	P3L_POINT("mark");
-	w = p3_load(&m->word);
+	w = p3_load(&m->word);	/* M:attention.mark-look M:lane.late-look */
 	P3L_POINT("mark swap");
 	if (w == p3l_word(P3L_W_FULL, head))
 		return false;
@@ -173,9 +174,10 @@ bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state)
 	p3_prefetchw(p3l_lane_line(ni, l, head + 1));	/* marked next, when a message has come */
 	if (w == p3l_word(state, head))
 		return true;
-	if (p3_cas32(&m->word, w, p3l_word(state, head)))
+	if (p3_cas32(&m->word, w, p3l_word(state, head)))	/* M:attention.mark M:lane.late */
 		return true;
-	return p3_load_acq(&l->head) != head;	/* an initiator has emptied it: it knows that it must act */
+	/* else an initiator has emptied it: it knows that it must act */
+	return p3_load_acq(&l->head) != head;	/* M:attention.mark-again */
 }
 
 /*
@@ -190,9 +192,9 @@ int p3l_lane_peek(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_hdr *h, 
 	uint8_t f;
 
 again:
-	head = l->head;
+	head = l->head;	/* M:lane.head-plain */
 	m = p3l_lane_line(ni, l, head);
-	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
+	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))	/* M:lane.peek */
 		return 0;
 	to_end = p3l_lane_mask(ni) + 1 - (head & p3l_lane_mask(ni));
 	f = p3_load(&m->flags);
@@ -242,13 +244,13 @@ void p3l_data_read_more(const struct p3l_data *d, uint8_t *t, uint64_t n)
 /* The message at the head is consumed. The producer learns of it a quarter of a ring later at most. */
 void p3l_lane_advance(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t lines)
 {
-	p3_store_rel(&l->head, l->head + lines);
+	p3_store_rel(&l->head, l->head + lines);	/* M:lane.advance */
 }
 
 void p3l_lane_release(struct p3l_ni *ni, struct p3l_lane_hdr *l)
 {
 	if (l->head - l->head_pub >= ni->lane_lines / 4)
-		p3_store_rel(&l->head_pub, l->head);	/* pairs with the acquire in room() */
+		p3_store_rel(&l->head_pub, l->head);	/* M:lane.release pairs with the acquire in room() */
 }
 
 /*
@@ -281,7 +283,7 @@ bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane
 {
 	uint32_t holder;
 
-	if (p3_likely(p3_cas32(&l->lock, 0, env->self)))
+	if (p3_likely(p3_cas32(&l->lock, 0, env->self)))	/* M:lane.try */
 		return true;
 	if (wait) {
 		holder = p3l_lock_slow(env, ni, &l->lock, -1);

@@ -107,7 +107,7 @@ static __attribute__((__noinline__)) uint32_t find_among(const struct p3l_env *e
 static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_hdr *h, uint64_t *off,
 		     uint64_t *mlength, bool *later)
 {
-	uint32_t i = ni->pt[h->pt].head, steps = 0;
+	uint32_t i = ni->pt[h->pt].head, steps = 0;	/* M:unlink.head-plain */
 	bool corrupt = false;
 
 	*later = !i;
@@ -140,8 +140,8 @@ static inline void charge(struct p3l_md *md, uint64_t off, uint64_t mlength)
 		if ((md->options & PTL_MD_MAX_SIZE) && md->length - md->offset < md->max_size)
 			p3_store(&md->flags, md->flags | P3L_MD_SPENT);
 	}
-	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)
-		p3_store(&md->flags, md->flags | P3L_MD_SPENT);
+	if (md->threshold != PTL_MD_THRESH_INF && --md->threshold == 0)	/* M:unlink.charge-plain */
+		p3_store(&md->flags, md->flags | P3L_MD_SPENT);	/* M:unlink.spent */
 }
 
 static inline void slot_from_op(const struct p3l_op *op, uint8_t kind, uint32_t fail, struct p3l_slot *ev)
@@ -176,7 +176,7 @@ struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni)
 		if (p3_load_acq(&op->state) != P3L_OP_IDLE)
 			continue;
 		if (env->single)
-			op->state = P3L_OP_TAKEN;
+			op->state = P3L_OP_TAKEN;	/* M:polled.record-plain */
 		else if (!p3_cas32(&op->state, P3L_OP_IDLE, P3L_OP_TAKEN))
 			continue;
 		op->lane = 0;
@@ -215,7 +215,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->lockless = own && p3l_pt_alone(env, h->pt);
 	if (!op->lockless)
 		p3l_lock(env, ni, h->pt);
-	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* looked at behind the lock: see polled.c */
+	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* M:polled.behind looked at behind the lock: see polled.c */
 		if (h->type != P3L_PUT) {
 			dropped(ni, h, false);
 			goto drop_unlock;
@@ -238,7 +238,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	P3_PROBE5(match, ni, h->src, h->pt, i - 1, mlength);
 	P3_TRACED(match(ni, h->pt, i - 1, h->match_bits, h->rlength, mlength));
 	op->md = i - 1;
-	op->md_gen = md->gen;
+	op->md_gen = md->gen;	/* M:unlink.op-gen-plain */
 	op->eq = md->eq;
 	op->type = h->type;
 	op->pt = (uint8_t)h->pt;
@@ -263,13 +263,13 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	op->old_offset = md->offset;
 	op->old_threshold = md->threshold;
 	op->old_flags = md->flags;
-	p3_store_rel(&op->state, P3L_OP_PREP);
+	p3_store_rel(&op->state, P3L_OP_PREP);	/* M:polled.prep */
 	P3L_POINT("prep");
 
 	if (op->lockless)
 		md->pending++;
 	else
-		p3_fetch_add(&md->pending, 1);
+		p3_fetch_add(&md->pending, 1);	/* M:unlink.pend */
 	charge(md, off, mlength);
 	op->threshold = md->threshold;
 	P3L_POINT("charged");
@@ -308,7 +308,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 wait:
 	if (!op->lockless)
 		p3l_unlock(ni, h->pt);
-	p3_store_rel(&op->state, P3L_OP_IDLE);
+	p3_store_rel(&op->state, P3L_OP_IDLE);	/* M:polled.wait */
 	return P3L_WAIT;
 
 drop_unlock:
@@ -370,16 +370,16 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	if (op->lockless)
 		left = --md->pending;
 	else
-		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;
+		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;	/* M:unlink.unpend */
 	P3L_POINT("unpended");
 	if (p3_unlikely((uint16_t)left == 0xffff)) {	/* not of this MD: the record names another one than at the match */
 		p3_fetch_add(&md->pending, 1);
 		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 		p3l_op_spoilt(ni);
-	} else if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))
+	} else if (p3_unlikely(left == 0 && (p3_load(&md->flags) & P3L_MD_SPENT)))	/* M:unlink.last */
 		p3l_md_done(env, ni, i, &ev);
 	P3L_POINT("done");
-	p3_store_rel(&op->state, over(env, ni, op));
+	p3_store_rel(&op->state, over(env, ni, op));	/* M:polled.end */
 	return ack;
 }
 

@@ -30,7 +30,7 @@ static bool kept(struct p3l_ni *ni, struct p3l_md *md)
 
 		if (eq >= 0 && p3_load(&of->gen) == md->of_gen && p3_load_acq(&of->pending))
 			return true;
-		md->pending = 0;
+		md->pending = 0;	/* M:unlink.make-pending-plain */
 		if (eq >= 0)
 			md->last_ticket = p3_load_acq(&ni->eq[eq].tail) - 1;
 	}
@@ -85,7 +85,7 @@ static uint32_t pop(struct p3l_ni *ni)
 	uint32_t i = p3_load_acq(&ni->md_free);
 
 	while (i && i <= P3L_MAX_MD) {
-		if (p3_cas32(&ni->md_free, i, p3l_md(ni, i - 1)->free_next))
+		if (p3_cas32(&ni->md_free, i, p3l_md(ni, i - 1)->free_next))	/* M:unlink.pop */
 			return i;
 		i = p3_load_acq(&ni->md_free);
 	}
@@ -182,15 +182,15 @@ void p3l_md_push(struct p3l_ni *ni, uint32_t idx)
 	do {
 		old = p3_load(&ni->md_free);
 		md->free_next = old;
-	} while (!p3_cas32(&ni->md_free, old, idx + 1));
+	} while (!p3_cas32(&ni->md_free, old, idx + 1));	/* M:unlink.push */
 }
 
 static void md_push(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_md *md = p3l_md(ni, idx);
 
-	p3_store(&md->flags, 0);
-	p3_store_rel(&md->gen, md->gen + 1);
+	p3_store(&md->flags, 0);	/* M:unlink.unused */
+	p3_store_rel(&md->gen, md->gen + 1);	/* M:unlink.next-gen */
 	P3L_POINT("md freed");
 	p3l_md_push(ni, idx);
 }
@@ -262,7 +262,7 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	if (m->threshold == PTL_MD_THRESH_INF && !a->eq && !iov && !(m->options & PTL_MD_MAX_SIZE))
 		flags |= P3L_MD_PLAIN;
 	p3_store_rel(&md->flags, flags);
-	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);
+	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);	/* M:unlink.threshold */
 	return PTL_OK;
 }
 
@@ -279,8 +279,8 @@ static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_m
 	*out = md_alloc(ni);
 	if (*out) {
 		md = p3l_md(ni, *out - 1);
-		p3_store(&md->me, 0);
-		p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));
+		p3_store(&md->me, 0);	/* M:unlink.make-me */
+		p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));	/* M:unlink.make */
 		md->pending = 0;
 		rc = fill(ni, md, a, false);
 		if (rc != PTL_OK)
@@ -347,16 +347,17 @@ int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 		return PTL_MD_INVALID;
 	md = p3l_md(ni, r.idx);
 	for (;;) {
-		uint32_t me = p3_load(&md->me);
+		uint32_t me = p3_load(&md->me);	/* M:unlink.md-me */
 
-		if (!(p3_load_acq(&md->flags) & P3L_MD_USED) || (p3_load(&md->gen) & P3L_GEN_MASK) != r.gen ||
+		if (!(p3_load_acq(&md->flags) & P3L_MD_USED) ||		/* M:unlink.md-used */
+		    (p3_load(&md->gen) & P3L_GEN_MASK) != r.gen ||	/* M:unlink.md-gen */
 		    me > P3L_MAX_ME)
 			return PTL_MD_INVALID;
-		*pt = me ? p3_load(&p3l_me(ni, me - 1)->pt) : P3L_MAX_PT + r.idx % P3L_PT_STRIPES;
+		*pt = me ? p3_load(&p3l_me(ni, me - 1)->pt) : P3L_MAX_PT + r.idx % P3L_PT_STRIPES; /* M:unlink.me-pt */
 		if (*pt >= P3L_MAX_PT + P3L_PT_STRIPES)
 			return PTL_MD_INVALID;
 		p3l_lock(env, ni, *pt);
-		if (p3_load(&md->me) == me && (md->flags & P3L_MD_USED) &&
+		if (p3_load(&md->me) == me && (md->flags & P3L_MD_USED) &&	/* M:unlink.md-again */
 		    (p3_load(&md->gen) & P3L_GEN_MASK) == r.gen)
 			return PTL_OK;
 		p3l_unlock(ni, *pt);
@@ -422,7 +423,7 @@ void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, con
 	if (p3l_md_lock(env, ni, (struct p3l_ref){ idx, cause->md_gen & P3L_GEN_MASK }, &pt) != PTL_OK)
 		return;
 	if ((md->flags & (P3L_MD_SPENT | P3L_MD_UNLINK)) == (P3L_MD_SPENT | P3L_MD_UNLINK) &&
-	    !p3_load_acq(&md->pending))
+	    !p3_load_acq(&md->pending))	/* M:unlink.done */
 		p3l_md_go_locked(env, ni, idx, cause);
 	p3l_unlock(ni, pt);
 }
@@ -454,7 +455,7 @@ int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 
 	if (rc != PTL_OK)
 		return rc;
-	if (p3_load_acq(&p3l_md(ni, r.idx)->pending)) {
+	if (p3_load_acq(&p3l_md(ni, r.idx)->pending)) {	/* M:unlink.md-in-use */
 		rc = PTL_MD_IN_USE;
 	} else {
 		p3l_md_told_locked(env, ni, r.idx);
@@ -632,8 +633,8 @@ static inline __attribute__((__always_inline__)) int memd(
 	}
 	p3l_me_fill(p3l_me(ni, me - 1), pt, id, bits, ignore, unlink);
 	p3l_me(ni, me - 1)->md = md;
-	p3_store(&p3l_md(ni, md - 1)->me, me);
-	p3_store_rel(&p3l_md(ni, md - 1)->flags, p3l_md(ni, md - 1)->flags | P3L_MD_USED);
+	p3_store(&p3l_md(ni, md - 1)->me, me);	/* M:unlink.join */
+	p3_store_rel(&p3l_md(ni, md - 1)->flags, p3l_md(ni, md - 1)->flags | P3L_MD_USED);	/* M:unlink.use */
 	rc = p3l_me_link_locked(ni, pt, me - 1, base ? base->idx + 1 : 0, pos);
 	if (rc != PTL_OK)
 		goto err_unlock;

@@ -15,7 +15,7 @@ uint32_t p3l_me_alloc(struct p3l_ni *ni)
 	while (i && i <= P3L_MAX_ME) {
 		uint32_t next = p3l_me(ni, i - 1)->free_next;
 
-		if (p3_cas32(&ni->me_free, i, next)) {
+		if (p3_cas32(&ni->me_free, i, next)) {	/* M:unlink.me-pop */
 			p3l_me(ni, i - 1)->flags = P3L_ME_MADE;
 			return i;
 		}
@@ -35,15 +35,15 @@ void p3l_me_push(struct p3l_ni *ni, uint32_t idx)
 	do {
 		old = p3_load(&ni->me_free);
 		me->free_next = old;
-	} while (!p3_cas32(&ni->me_free, old, idx + 1));
+	} while (!p3_cas32(&ni->me_free, old, idx + 1));	/* M:unlink.me-push */
 }
 
 void p3l_me_free(struct p3l_ni *ni, uint32_t idx)
 {
 	struct p3l_me *me = p3l_me(ni, idx);
 
-	p3_store(&me->flags, 0);
-	p3_store_rel(&me->gen, me->gen + 1);
+	p3_store(&me->flags, 0);	/* M:unlink.me-unused */
+	p3_store_rel(&me->gen, me->gen + 1);	/* M:unlink.me-next-gen */
 	P3L_POINT("me freed");
 	p3l_me_push(ni, idx);
 }
@@ -56,8 +56,8 @@ void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t b
 	me->match_nid = id.nid;
 	me->match_pid = id.pid;
 	me->md = 0;
-	p3_store(&me->pt, (uint16_t)pt);
-	me->flags = P3L_ME_USED | (unlink == PTL_UNLINK ? P3L_ME_UNLINK : 0);
+	p3_store(&me->pt, (uint16_t)pt);	/* M:unlink.fill-pt */
+	me->flags = P3L_ME_USED | (unlink == PTL_UNLINK ? P3L_ME_UNLINK : 0);	/* M:unlink.fill-plain */
 }
 
 /* A neighbour as the list names it; one that cannot be (a peer overwrote it) is none. */
@@ -97,7 +97,7 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 	if (prev)
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, idx + 1);
 	else
-		p3_store_rel(&p->head, idx + 1);
+		p3_store_rel(&p->head, idx + 1);	/* M:unlink.link */
 	p3_store(&p->len, p->len + 1);	/* p3l_index_room() looks at it without the lock */
 	if (p->len > p->longest)
 		p->longest = p->len;
@@ -119,7 +119,7 @@ void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx)
 	if (prev)
 		p3_store_rel(&p3l_me(ni, prev - 1)->next, next);
 	else
-		p3_store_rel(&p->head, next);
+		p3_store_rel(&p->head, next);	/* M:unlink.out */
 	P3L_POINT("me out");
 	if (next)
 		p3l_me(ni, next - 1)->prev = prev;
@@ -137,7 +137,7 @@ void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx)
 
 static bool me_is(const struct p3l_me *me, struct p3l_ref r)
 {
-	return (me->flags & P3L_ME_USED) && (p3_load(&me->gen) & P3L_GEN_MASK) == r.gen;
+	return (me->flags & P3L_ME_USED) && (p3_load(&me->gen) & P3L_GEN_MASK) == r.gen;	/* M:unlink.me-is */
 }
 
 /* Lock the list of a live entry: PTL_OK with @pt locked, or PTL_ME_INVALID. */
@@ -148,7 +148,7 @@ int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 	if (r.idx >= P3L_MAX_ME)
 		return PTL_ME_INVALID;
 	me = p3l_me(ni, r.idx);
-	*pt = p3_load(&me->pt);
+	*pt = p3_load(&me->pt);	/* M:unlink.me-lock-pt */
 	if (!me_is(me, r) || *pt >= P3L_MAX_PT)
 		return PTL_ME_INVALID;
 	p3l_lock(env, ni, *pt);
@@ -217,7 +217,7 @@ int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 	md = p3_load(&me->md);
 	if (p3_unlikely(md > P3L_MAX_MD))
 		md = 0;
-	if (md && p3_load_acq(&p3l_md(ni, md - 1)->pending)) {
+	if (md && p3_load_acq(&p3l_md(ni, md - 1)->pending)) {	/* M:unlink.me-in-use */
 		rc = PTL_ME_IN_USE;
 	} else {
 		if (md) {

@@ -43,7 +43,7 @@ void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 	for (i = 0; i <= s->max_ac; i++)	/* 3.3: open to the same user; see SPEC-NOTES for i > 0 */
 		ni->ac[i] = (struct p3l_ac){ PTL_NID_ANY, PTL_PID_ANY, s->uid, PTL_JID_ANY, PTL_PT_INDEX_ANY };
 	ni->magic = P3L_MAGIC;
-	p3_store_rel(&ni->up, 1);
+	p3_store_rel(&ni->up, 1);	/* M:attach.up */
 }
 
 bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)

@@ -558,7 +558,7 @@ void p3l_wait_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait 
 uint32_t p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
 static inline void p3l_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 {
-	if (p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))
+	if (p3_unlikely(!p3_cas32(&ni->pt[pt].lock, 0, env->self)))	/* M:polled.lock M:unlink.lock */
 		p3l_lock_slow(env, ni, &ni->pt[pt].lock, (int)pt);
 }
 
@@ -571,7 +571,7 @@ static inline void p3l_changes(struct p3l_ni *ni, uint32_t pt)
 
 static inline void p3l_unlock(struct p3l_ni *ni, uint32_t pt)
 {
-	p3_store_rel(&ni->pt[pt].lock, 0);
+	p3_store_rel(&ni->pt[pt].lock, 0);	/* M:polled.unlock M:unlink.unlock */
 }
 
 static inline void p3l_own_lock(const struct p3l_env *env, struct p3l_ni *ni)
@@ -914,9 +914,9 @@ static inline bool p3l_one_line(uint64_t match_bits, uint64_t hdr_data, uint64_t
 /* Is there a message at the head? Cheap look without the lock. */
 static inline bool p3l_lane_ready(const struct p3l_ni *ni, struct p3l_lane_hdr *l)
 {
-	uint32_t head = p3_load(&l->head);
+	uint32_t head = p3_load(&l->head);	/* M:lane.ready-head */
 
-	return p3_load_acq(&p3l_lane_line(ni, l, head)->word) == p3l_word(P3L_W_FULL, head);
+	return p3_load_acq(&p3l_lane_line(ni, l, head)->word) == p3l_word(P3L_W_FULL, head);	/* M:lane.ready */
 }
 /* Where the payload of a message stands: behind the optional words, then in the lines that follow. */
 struct p3l_data {
@@ -944,7 +944,7 @@ bool p3l_lane_mark(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t state);
 bool p3l_lane_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *l, bool wait);
 static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 {
-	p3_store_rel(&l->lock, 0);
+	p3_store_rel(&l->lock, 0);	/* M:lane.unlock */
 }
 
 /* hot.c */

@@ -87,8 +87,8 @@ end:	do
 /* What nal_drain() does; the lock is held. */
 inline drain(me) {
 	do
-	:: load(me, HEAD, h);
-	   load(me, WORD + h, w);
+	:: load(me, HEAD, h);		/* M:lane.head-plain */
+	   load(me, WORD + h, w);	/* M:lane.peek */
 	   if
 	   :: w == FULL ->
 		atomic {
@@ -97,7 +97,7 @@ inline drain(me) {
 			taken[h]++;
 			next_one++
 		};
-		store(me, HEAD, h + 1)
+		store(me, HEAD, h + 1)	/* M:lane.advance */
 	   :: else -> break
 	   fi
 	od
@@ -105,16 +105,16 @@ inline drain(me) {
 
 /* drain_own(): a look, then a try for the lock */
 inline drain_try(me) {
-	load(me, HEAD, h);
-	load(me, WORD + h, w);
+	load(me, HEAD, h);		/* M:lane.ready-head */
+	load(me, WORD + h, w);		/* M:lane.ready */
 	if
 	:: w == FULL ->
 #ifdef BUG_NO_LOCK
 		drain(me)
 #else
-		cas(me, LOCK, 0, me + 1, ok);
+		cas(me, LOCK, 0, me + 1, ok);	/* M:lane.try */
 		if
-		:: ok -> drain(me); store(me, LOCK, 0)
+		:: ok -> drain(me); store(me, LOCK, 0)	/* M:lane.unlock */
 		:: else
 		fi
 #endif
@@ -124,8 +124,8 @@ inline drain_try(me) {
 
 /* p3l_lane_mark(): news is 1 when a message stands there */
 inline mark(me, state) {
-	load(me, HEAD, h);
-	load(me, WORD + h, w);
+	load(me, HEAD, h);		/* M:attention.mark-head */
+	load(me, WORD + h, w);		/* M:attention.mark-look */
 	if
 	:: w == FULL -> news = 1
 	:: w == state -> news = 0
@@ -133,12 +133,12 @@ inline mark(me, state) {
 #ifdef BUG_PLAIN_MARK
 		store(me, WORD + h, state); news = 0
 #else
-		cas(me, WORD + h, w, state, ok);
+		cas(me, WORD + h, w, state, ok);	/* M:attention.mark */
 		if
 		:: ok -> news = 0
 		:: else ->
 			h2 = h;
-			load(me, HEAD, h);
+			load(me, HEAD, h);	/* M:attention.mark-again */
 			news = (h == h2)
 		fi
 #endif
@@ -180,7 +180,7 @@ active proctype initiator() {
 		load(INIT, WORD + n, was);
 		store(INIT, WORD + n, FULL);
 #else
-		xchg(INIT, WORD + n, FULL, was);
+		xchg(INIT, WORD + n, FULL, was);	/* M:attention.put */
 #endif
 		n++;
 		if
@@ -194,7 +194,7 @@ active proctype initiator() {
 			patience = 0;
 			do
 			:: was == AWAY && patience < PATIENCE ->
-				load(INIT, WORD + n, w);
+				load(INIT, WORD + n, w);	/* M:attention.first-look */
 				patience++;
 				if
 				:: w == POLL || w == AWAY -> goto sent
@@ -203,14 +203,14 @@ active proctype initiator() {
 			:: else -> break
 			od;
 			do		/* p3l_lane_lock(wait) */
-			:: cas(INIT, LOCK, 0, INIT + 1, ok);
+			:: cas(INIT, LOCK, 0, INIT + 1, ok);	/* M:lane.try */
 			   if
 			   :: ok -> break
 			   :: else -> atomic { mem[LOCK] == 0 -> skip }
 			   fi
 			od;
 			drain(INIT);
-			store(INIT, LOCK, 0)
+			store(INIT, LOCK, 0)	/* M:lane.unlock */
 		fi;
 sent:		skip
 	:: else -> break

@@ -53,7 +53,7 @@ active proctype producer() {
 #else
 		:: LINES - (tail - seen) > lines + (lines - 1) -> break
 #endif
-		:: else -> (head_pub != seen); seen = head_pub
+		:: else -> (head_pub != seen); seen = head_pub	/* M:lane.room */
 		od;
 		to_end = LINES - tail % LINES;
 		if
@@ -61,7 +61,7 @@ active proctype producer() {
 			size[tail % LINES] = 0;
 			k = 1;
 			do
-			:: k < to_end -> word[(tail + k) % LINES] = MORE(tail + k); k++
+			:: k < to_end -> word[(tail + k) % LINES] = MORE(tail + k); k++ /* M:lane.skip */
 			:: else -> break
 			od;
 			word[tail % LINES] = FULL(tail);
@@ -75,12 +75,12 @@ active proctype producer() {
 		tag[tail % LINES] = n;
 		if
 		:: lines == 2 ->
-			word[(tail + 1) % LINES] = SECOND(tail + 1);
+			word[(tail + 1) % LINES] = SECOND(tail + 1);	/* M:lane.more */
 			tag[(tail + 1) % LINES] = n
 		:: else
 		fi;
 #ifndef BUG_WORD_FIRST
-		word[tail % LINES] = FULL(tail);
+		word[tail % LINES] = FULL(tail);	/* M:lane.publish */
 #endif
 		tail = tail + lines;
 		n++
@@ -93,7 +93,7 @@ active proctype consumer() {
 	byte n, lines;
 
 	do
-	:: word[head % LINES] == FULL(head) ->
+	:: word[head % LINES] == FULL(head) ->	/* M:lane.peek */
 		lines = size[head % LINES];
 		if
 		:: lines == 0 -> head = head + LINES - head % LINES
@@ -108,10 +108,10 @@ active proctype consumer() {
 			:: else
 			fi;
 			n++;
-			head = head + lines
+			head = head + lines	/* M:lane.advance */
 		fi;
 		if
-		:: head - head_pub >= LINES / 4 -> head_pub = head
+		:: head - head_pub >= LINES / 4 -> head_pub = head	/* M:lane.release */
 		:: else
 		fi
 	:: done && word[head % LINES] != FULL(head) -> break
@@ -125,15 +125,15 @@ active proctype late() {
 
 	do
 	:: k < MARKS ->
-		h = head;
-		w = word[h % LINES];
+		h = head;		/* M:lane.late-head */
+		w = word[h % LINES];	/* M:lane.late-look */
 		if
 		:: w == FULL(h)
 #ifndef BUG_LATE_MARK
 		:: NUMBER(w) > h
 #endif
 		:: else ->
-			atomic {
+			atomic {		/* M:lane.late */
 				if
 				:: word[h % LINES] == w ->
 					word[h % LINES] = POLL(h)

@@ -134,7 +134,7 @@ active proctype peer() {
 		:: !polled ->
 			flush();
 #ifndef BUG_OVERTAKE				/* one that waits for the owner is left there */
-			polled = (LOAD(PEER, HEAD) != sent); /* M:polled.left-plain */
+			polled = (LOAD(PEER, HEAD) != sent); /* M:polled.left */
 #endif
 			if
 			:: !polled -> operation(n - 1); polled = !ok

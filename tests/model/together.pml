@@ -32,7 +32,7 @@ inline copy(job, k) {
 
 inline fields(job) {
 	if				/* no order between them */
-	:: place = job; chunks = CHUNKS(job)
+	:: place = job; chunks = CHUNKS(job)	/* M:together.fields-plain */
 	:: chunks = CHUNKS(job); place = job
 	fi
 }
@@ -61,20 +61,20 @@ active proctype mover() {
 		atomic { word_gen = job; word_next = CLOSED };
 #else
 #ifndef BUG_NO_CLOSE
-		atomic { word_gen = job; word_next = CLOSED };	/* p3_store(), p3_fence_rel() */
+		atomic { word_gen = job; word_next = CLOSED };	/* M:together.close, p3_fence_rel() */
 #endif
 		fields(job);
 #endif
 #ifndef BUG_RESET_LATE
-		helped = 0;
+		helped = 0;			/* M:together.reset */
 #endif
-		atomic { running = job; word_gen = job; word_next = 0 };	/* p3_store_rel() */
+		atomic { running = job; word_gen = job; word_next = 0 };	/* M:together.open, p3_store_rel() */
 #ifdef BUG_RESET_LATE
 		helped = 0;
 #endif
 #endif
 		do				/* its own chunks */
-		:: atomic { k = word_next; word_next++ };
+		:: atomic { k = word_next; word_next++ };	/* M:together.take */
 		   if
 		   :: k < CHUNKS(job) -> copy(job, k); mine[k] = 1; done++
 		   :: else -> break
@@ -82,7 +82,7 @@ active proctype mover() {
 		od;
 #ifndef BUG_NO_WAIT
 		if
-		:: done + helped >= CHUNKS(job)
+		:: done + helped >= CHUNKS(job)	/* M:together.wait */
 		:: dead ->			/* smartmap_alive() */
 			k = 0;
 			do
@@ -119,7 +119,7 @@ active [HELPERS] proctype owner() {
 	do
 	:: over || dead -> break
 	:: mortal -> dead = 1
-	:: word_next < chunks ->		/* the look before: another thread may take it meanwhile */
+	:: word_next < chunks ->		/* M:together.look before: another thread may take it meanwhile */
 		gen = 0;
 		do
 		:: dead -> break
@@ -128,7 +128,7 @@ active [HELPERS] proctype owner() {
 			atomic { w_gen = word_gen; k = word_next };
 			word_next = k + 1;
 #else
-			atomic { w_gen = word_gen; k = word_next; word_next++ };
+			atomic { w_gen = word_gen; k = word_next; word_next++ };	/* M:together.help */
 #endif
 			if
 			:: w_gen != gen ->
@@ -136,10 +136,10 @@ active [HELPERS] proctype owner() {
 #ifdef BUG_LOOK_EARLY				/* without the fence before it */
 				other = word_gen != gen;
 #endif
-				n = chunks;
+				n = chunks;		/* M:together.read */
 				a = place;
 #ifndef BUG_LOOK_EARLY
-				other = word_gen != gen;
+				other = word_gen != gen;	/* M:together.other */
 #endif
 #ifdef BUG_NO_LOOK
 				other = 0;
@@ -169,7 +169,7 @@ active [HELPERS] proctype owner() {
 			atomic {
 				if
 				:: dead
-				:: else -> helped++
+				:: else -> helped++	/* M:together.helped */
 				fi
 			};
 #endif

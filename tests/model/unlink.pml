@@ -62,7 +62,7 @@ inline unlock(me_, p_) {
 }
 
 inline push(me_, a_) {
-	CAS(me_, a_, 0, 1, ok);			/* M:unlink.push */
+	CAS(me_, a_, 0, 1, ok);			/* M:unlink.push M:unlink.me-push */
 	assert(ok)
 }
 
@@ -102,7 +102,7 @@ inline md_lock(me_, gen_) {
 
 /* p3l_md_free_locked() of an MD whose ME goes with it; the rest of p3l_me_free() */
 inline free_locked(me_) {
-	atomic { assert(moving == 0 && live == LOAD(me_, GEN) + 1); live = 0; told = 0 };
+	atomic { assert(moving == 0 && live == mem[GEN] + 1); live = 0; told = 0 };
 	STORE(me_, HEAD + p, 0);		/* M:unlink.out */
 #ifdef BUG_PUSH_FIRST
 	push(me_, MD_FREE);
@@ -262,7 +262,7 @@ inline post() {
 	STORE(OWNER, ME_USED, 1);			/* M:unlink.fill-plain */
 	STORE(OWNER, ME, 1);				/* M:unlink.join */
 	STORE(OWNER, FLAGS, USED);			/* M:unlink.use */
-	atomic { live = LOAD(OWNER, GEN) + 1; me_live = 1 };
+	atomic { live = mem[GEN] + 1; me_live = 1 };
 	STORE(OWNER, HEAD + p, 1);			/* M:unlink.link */
 	unlock(OWNER, p)
 }
