@@ -27,7 +27,8 @@ tests_common_limit_CPPFLAGS = $(T_CPPFLAGS)
 tests_common_multi_SOURCES = tests/common/multi.c tests/common/multi.h tests/common/tap.h
 tests_common_multi_CPPFLAGS = $(T_CPPFLAGS)
 
-EXTRA_DIST += tests/run tests/layout.sh tests/layout.wide tests/distcheck.sh tests/readme.sh tests/common/one \
+EXTRA_DIST += tests/run tests/arm64.list \
+	tests/layout.sh tests/layout.wide tests/distcheck.sh tests/readme.sh tests/common/one \
 	tests/common/count tests/valgrind/suppressions .ci/run
 P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900 \
 	readme/readme:tests/readme.sh:limit=300
@@ -59,6 +60,6 @@ tests/list: Makefile
 check-local: check-programs
 	P3_BUILD=$(abs_top_builddir) P3_NO_MAKE=yes $(top_srcdir)/tests/run $(P3_CHECK_PARTS)
 clean-local-tests:
-	rm -rf tests/out tests/list tests/sanitizers tests/compilers-gcc tests/compilers-clang make.log
+	rm -rf tests/out tests/list tests/sanitizers tests/compilers-gcc tests/compilers-clang tests/arm64 make.log
 clean-local: clean-local-tests
 .PHONY: check-programs clean-local-tests

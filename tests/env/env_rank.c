@@ -36,15 +36,15 @@ static ptl_handle_eq_t eq;
 
 #define SEEN	__attribute__((visibility("default")))	/* by libsmartmap */
 
-SEEN ssize_t process_vm_readv(pid_t p, const struct iovec *l, unsigned long nl, const struct iovec *r, unsigned long nr,
-			      unsigned long flags)
+SEEN ssize_t process_vm_readv(pid_t p, const struct iovec *l, unsigned long nl,
+			      const struct iovec *r, unsigned long nr, unsigned long flags)
 {
 	atomic_fetch_add(&kernel_copies, 1);
 	return syscall(SYS_process_vm_readv, p, l, nl, r, nr, flags);
 }
 
-SEEN ssize_t process_vm_writev(pid_t p, const struct iovec *l, unsigned long nl, const struct iovec *r, unsigned long nr,
-			       unsigned long flags)
+SEEN ssize_t process_vm_writev(pid_t p, const struct iovec *l, unsigned long nl,
+			      const struct iovec *r, unsigned long nr, unsigned long flags)
 {
 	atomic_fetch_add(&kernel_copies, 1);
 	return syscall(SYS_process_vm_writev, p, l, nl, r, nr, flags);

@@ -11,19 +11,18 @@ doc() {
 	<!-- made by tests/env/t_env.sh --doc of tests/env/table, which the tests run: do not edit -->
 	# Environments
 
-	What a job does in the environments that are tested: by which path a peer's memory is reached, what you are told, and what
-	to do about it. `window`: loads and stores, no system call; `cma`: one copy by the kernel (`process_vm_readv`); `bounce`: two copies,
-	of which the owner makes one in its own calls; `none`: the job does not start. Data and stack, heap (of `libsmartmap-malloc`),
-	stacks of threads and plain `mmap` stand in this order. Messages are on stderr where the job does not start or its heap is private,
-	else in `ptl_info`; % is any number.
+	What a job does in the environments that are tested: by which path a peer's memory is reached, what you are
+	told, and what to do about it. `window`: loads and stores, no system call; `cma`: one copy by the kernel
+	(`process_vm_readv`); `bounce`: two copies, of which the owner makes one in its own calls; `none`: the job does
+	not start. The heap is that of `libsmartmap-malloc`; thread: the stack of a thread. Messages are on stderr where
+	the job does not start or its heap is private, else in `ptl_info`; % is any number.
 
 	| environment | data | stack | heap | thread | mmap | message | remedy |
 	|---|---|---|---|---|---|---|---|
 	END
 	rows | while IFS='|' read -r name _ _ paths message remedy; do
 		[ "$paths" = none ] && paths="none none none none none"
-		message=${message//%/%%}
-		printf '| %s | %s | %s | %s |\n' "$name" "${paths// / | }" "${message/#-/}" "${remedy/#-/}" | sed 's/%%/%/g'
+		printf '| %s | %s | %s | %s |\n' "$name" "${paths// / | }" "${message/#-/}" "${remedy/#-/}"
 	done
 }
 
@@ -53,7 +52,8 @@ may() {	# WORD: "" or why not
 }
 
 row() {
-	local name=$1 ranks=$2 made=$3 want=$4 message=$5 why= where=job multi=("$B/tests/common/multi" -n "$2") args= rank got k i
+	local name=$1 made=$3 want=$4 message=$5 why= where=job args= rank got k i
+	local multi=("$B/tests/common/multi" -n "$2")
 	n=$((n + 1))
 	while :; do	# words of our own come first
 		made=${made# }
@@ -63,13 +63,15 @@ row() {
 		rank[01]:*) where=${made:4:1} made=${made#rank?:} ;;
 		each:*) where=each made=${made#each:} ;;
 		nodes:*) multi+=(-N 1) made=-
-			grep -q "define HAVE_LIBEV" "$B/config.h" || why="this build has no network (Debian package libev-dev)" ;;
+			grep -q "define HAVE_LIBEV" "$B/config.h" ||
+				why="this build has no network (Debian package libev-dev)" ;;
 		*) break ;;
 		esac
 	done
 	case $made in *undumpable:) args=undumpable made=${made%undumpable:} ;; esac
 	[ "$made" = - ] && made=
-	if [ -z "$why" ] && [[ $made == *setpriv* ]] && ! setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$prog" 2>/dev/null; then
+	if [ -z "$why" ] && [[ $made == *setpriv* ]] &&
+	   ! setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$prog" 2>/dev/null; then
 		why="an ordinary user may not enter the folder of this build"
 	fi
 	if [ -n "$why" ]; then
@@ -80,7 +82,8 @@ row() {
 	case $where in
 	job) timeout -k 5 60 bash -c "$made \"\$@\"" x "${multi[@]}" "${rank[@]}" ;;
 	each) timeout -k 5 60 "${multi[@]}" bash -c "$made \"\$@\"" x "${rank[@]}" ;;
-	*) timeout -k 5 60 "${multi[@]}" "$src/tests/counts/as_rank" "$where" bash -c "$made \"\$@\"" x -- "${rank[@]}" ;;
+	*) timeout -k 5 60 "${multi[@]}" "$src/tests/counts/as_rank" "$where" \
+		bash -c "$made \"\$@\"" x -- "${rank[@]}" ;;
 	esac 2>&1 </dev/null | cat >out		# a pipe: ulimit -f is not meant for it
 	got=${PIPESTATUS[0]}
 	if [ $got = 77 ] || grep -q '^with_filter: ' out; then

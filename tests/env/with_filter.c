@@ -2,8 +2,8 @@
 /*
  * with_filter.c - run a command under a seccomp filter
  *
- *	with_filter docker COMMAND...		the calls that Docker's documentation names as blocked; those that need no
- *						capability, and io_uring; clone3 is ENOSYS, as there
+ *	with_filter docker COMMAND...		what Docker's documentation names as blocked, and io_uring; clone3 is
+ *						ENOSYS, as there
  *	with_filter docker-old COMMAND...	and process_vm_readv, process_vm_writev (its kernels before 4.8)
  *	with_filter overcommit N COMMAND...	private writable memory of 2^N bytes and more is ENOMEM, as with
  *						vm.overcommit_memory=2 and so much left; N below 32
@@ -33,7 +33,7 @@ static void add(struct sock_filter s)
 
 #define STMT(code, k)		add((struct sock_filter)BPF_STMT(code, k))
 #define JUMP(code, k, t, e)	add((struct sock_filter)BPF_JUMP(code, k, t, e))
-#define ARG_LOW(i)		(offsetof(struct seccomp_data, args) + 8 * (i))		/* both processors: little end first */
+#define ARG_LOW(i)		(offsetof(struct seccomp_data, args) + 8 * (i))	/* little end first */
 
 static void refuse(long nr, unsigned err)
 {
@@ -42,15 +42,16 @@ static void refuse(long nr, unsigned err)
 }
 
 static const int docker[] = {
-	SYS_acct, SYS_add_key, SYS_bpf, SYS_clock_adjtime, SYS_clock_settime, SYS_delete_module, SYS_finit_module,
-	SYS_get_mempolicy, SYS_init_module, SYS_kcmp, SYS_kexec_file_load, SYS_kexec_load, SYS_keyctl, SYS_mbind, SYS_mount,
-	SYS_move_pages, SYS_open_by_handle_at, SYS_perf_event_open, SYS_pivot_root, SYS_ptrace, SYS_quotactl, SYS_reboot,
-	SYS_request_key, SYS_set_mempolicy, SYS_setns, SYS_settimeofday, SYS_swapon, SYS_swapoff, SYS_umount2, SYS_unshare,
-	SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_nfsservctl, SYS_lookup_dcookie,
+	SYS_acct, SYS_add_key, SYS_bpf, SYS_clock_adjtime, SYS_clock_settime, SYS_delete_module,
+	SYS_finit_module, SYS_get_mempolicy, SYS_init_module, SYS_kcmp, SYS_kexec_file_load, SYS_kexec_load,
+	SYS_keyctl, SYS_mbind, SYS_mount, SYS_move_pages, SYS_open_by_handle_at, SYS_perf_event_open,
+	SYS_pivot_root, SYS_ptrace, SYS_quotactl, SYS_reboot, SYS_request_key, SYS_set_mempolicy, SYS_setns,
+	SYS_settimeofday, SYS_swapon, SYS_swapoff, SYS_umount2, SYS_unshare, SYS_userfaultfd,
+	SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_nfsservctl, SYS_lookup_dcookie,
 	SYS_vhangup, SYS_fanotify_init, SYS_name_to_handle_at, SYS_syslog, SYS_migrate_pages,
 #ifdef SYS_iopl
-	SYS_iopl, SYS_ioperm, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_create_module, SYS_query_module,
-	SYS_get_kernel_syms,
+	SYS_iopl, SYS_ioperm, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_create_module,
+	SYS_query_module, SYS_get_kernel_syms,
 #endif
 };
 
@@ -105,7 +106,8 @@ int main(int argc, char **argv)
 	}
 	STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	p.len = (unsigned short)n;
-	if (at >= argc || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0))
+	if (at >= argc || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0))
 		return perror("with_filter"), 77;
 	execvp(argv[at], argv + at);
 	return perror(argv[at]), 127;

@@ -72,7 +72,10 @@ static const struct call send_calls[] = {
 };
 /* a signal: what waits is interrupted, and goes on */
 static const struct call wait_calls[] = {
-	C(poll, EINTR), C(ppoll, EINTR), C(epoll_wait, EINTR), C(epoll_pwait, EINTR), C(nanosleep, EINTR),
+#ifdef SYS_poll		/* arm64 has only the others */
+	C(poll, EINTR), C(epoll_wait, EINTR),
+#endif
+	C(ppoll, EINTR), C(epoll_pwait, EINTR), C(nanosleep, EINTR),
 	C(clock_nanosleep, EINTR), C(accept4, EINTR), C(recvmsg, EINTR), C(sendmsg, EINTR), C(recvfrom, EINTR),
 	C(sendto, EINTR), C(writev, EINTR), C(read, EINTR), { 0 }
 };

@@ -34,6 +34,9 @@ package_table()
 	test g++              cmd:g++          checks the headers in C++
 	test clang            cmd:clang        builds everything a second time
 	test groff            cmd:groff        checks the manual pages
+	test gcc-aarch64-linux-gnu cmd:aarch64-linux-gnu-gcc builds everything for arm64
+	test libc6-dev-arm64-cross hdr:../aarch64-linux-gnu/include/stdio.h the C library for that
+	test qemu-user        cmd:qemu-aarch64 runs it
 	END
 }
 
