@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,8 +35,13 @@ static int64_t now_ns(void)
 static struct look_page *make_page(void)
 {
 	struct look_page *p = MAP_FAILED;
-	int fd = memfd_create(LOOK_FILE, MFD_CLOEXEC);
+	struct rlimit most;
+	int fd;
 
+	/* beyond ulimit -f the kernel would end us by a signal */
+	if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur < sizeof(*p))
+		return NULL;
+	fd = memfd_create(LOOK_FILE, MFD_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	if (!ftruncate(fd, sizeof(*p)))
