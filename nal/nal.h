@@ -36,6 +36,7 @@ struct nal_peer {
 	bool polled;			/* we have put to a polled entry; the last such message ends at line: */
 	uint32_t polled_end;
 	uint8_t pauses, in_time;	/* when to look whether it has taken a message: first_look() */
+	uint8_t unhelped;		/* long copies that it could have helped with, and did not */
 	uint32_t last_put;		/* an ordinary one: calls of progress before it */
 	uint32_t lock;			/* threads of ours that send to it */
 };

@@ -3,6 +3,44 @@
 #include "nal_smap.h"
 #include "nal_together.h"
 
+#define UNHELPED 8		/* announced copies without help, then as many that are not announced */
+#define AROUND	((uintptr_t)64 << 10)	/* fault_around_bytes of the kernel, unless somebody has changed it */
+
+/*
+ * The first store to a shared page that this process has not mapped yet is a fault for that page alone; the first load
+ * maps all that are there of 64 KiB around it, for storing too. So a long write begins with a load in each such block.
+ */
+static void map_ahead(const void *far, uint64_t n)
+{
+	const volatile uint8_t *p = far, *end = p + n;
+
+	for (; p < end; p = (const uint8_t *)(((uintptr_t)p | (AROUND - 1)) + 1))
+		(void)*p;
+}
+
+/*
+ * An announced copy is made in pieces, and rings at the peer. One who has not helped for a while, since it computes, is
+ * asked now and then.
+ */
+static bool ask_for_help(struct nal_ni *ni, uint32_t slot, const void *own, uint64_t n)
+{
+	struct nal_peer *p = &ni->peer[slot];
+
+	if (!priv_of(ni)->together)
+		return false;
+	if (p->unhelped >= UNHELPED) {
+		if (++p->unhelped < 2 * UNHELPED)
+			return false;
+		p->unhelped = UNHELPED - 1;
+	}
+	return smartmap_adopted(own, n);
+}
+
+static void helped(struct nal_peer *p, bool did)
+{
+	p->unhelped = did ? 0 : p->unhelped + 1;
+}
+
 /* Copy @n bytes between own memory and the peer's: 0 or -errno. */
 static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t theirs, uint64_t ours, uint64_t n,
 		      bool direct)
@@ -31,9 +69,11 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 			rc = -EAGAIN;
 	}
 	if (p3_likely(!rc)) {
-		if (p3_unlikely(n >= TOGETHER_MIN) && priv_of(ni)->together && slot != ni->l->slot &&
-		    smartmap_adopted(own, n)) {
-			nal_together_copy(ni, slot, ni->peer[slot].l, put, theirs, ours, far, n);
+		if (put && p3_unlikely(n > AROUND) && slot != ni->l->slot)
+			map_ahead(far, n);
+		if (p3_unlikely(n >= TOGETHER_MIN) && slot != ni->l->slot && ask_for_help(ni, slot, own, n)) {
+			helped(&ni->peer[slot],
+			       nal_together_copy(ni, slot, ni->peer[slot].l, put, theirs, ours, far, n));
 		} else {
 			if (put) {
 				P3_PROBE3(copy, P3_WAY_WINDOW, 1, n);

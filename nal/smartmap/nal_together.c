@@ -43,7 +43,7 @@ static void copy_chunk(void *to, const void *from, uint64_t at, uint64_t chunk, 
 	memcpy((char *)to + at, (const char *)from + at, n - at < chunk ? n - at : chunk);
 }
 
-void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,
+bool nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,
 		       void *far, uint64_t n)
 {
 	struct p3l_job *job = &p3l_row(l, ni->l->slot)->job;
@@ -95,6 +95,7 @@ void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool 
 	}
 	p3l_wait_end(&ni->env, l, &w);
 	P3_TRACED(copy(began, P3_WAY_TOGETHER, put, n));
+	return done < chunks;
 }
 
 void nal_together_help(struct nal_ni *ni, uint32_t slot)

@@ -16,10 +16,10 @@
  * @theirs:  the peer's address, @ours: ours: each in its owner's terms, both reachable through the windows
  * @far:     the peer's bytes as seen from here
  *
- * Returns when all bytes are in place. Never waits for a peer that has not begun to help; one that dies while it helps
- * has its part copied again.
+ * Returns when all bytes are in place: true when the peer has copied some. Never waits for a peer that has not begun to
+ * help; one that dies while it helps has its part copied again.
  */
-void nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,
+bool nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,
 		       void *far, uint64_t n);
 
 /* The owner, from its progress: take part in a copy that process @slot has announced, if there is one. */
