@@ -2,7 +2,8 @@
 # Benchmarks: built by `make bench` (./mpt bench and ./mpt eval call it), run by mpt; not part of the tests. Those of MPI
 # are compiled by mpt with the mpicc of each library that is compared.
 bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong \
-	tests/bench/portals_match tests/bench/portals_rate tests/bench/portals_copy tests/bench/harm
+	tests/bench/portals_match tests/bench/portals_rate tests/bench/portals_copy \
+	tests/bench/portals_many tests/bench/harm
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c
@@ -16,8 +17,10 @@ tests_bench_handover_SOURCES = tests/bench/handover.c tests/bench/bench.h
 tests_bench_smartmap_pingpong_SOURCES = tests/bench/smartmap_pingpong.c tests/bench/bench.h
 tests_bench_smartmap_pingpong_LDADD = nal/smartmap/libsmartmap.la
 # malloc'd memory is in the window where the allocator is
-tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/bench.h
+tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_pingpong_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
+tests_bench_portals_many_SOURCES = tests/bench/portals_many.c tests/bench/portals.h tests/bench/bench.h
+tests_bench_portals_many_LDADD = portals/libportals.la
 tests_bench_portals_copy_SOURCES = tests/bench/portals_copy.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_copy_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
 if HAVE_MIMALLOC
@@ -32,7 +35,7 @@ endif
 endif
 tests_bench_portals_rate_SOURCES = tests/bench/portals_rate.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_rate_LDADD = portals/libportals.la
-tests_bench_portals_match_SOURCES = tests/bench/portals_match.c tests/bench/bench.h
+tests_bench_portals_match_SOURCES = tests/bench/portals_match.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_match_LDADD = portals/libportals.la
 tests_bench_harm_SOURCES = tests/bench/harm.c
 tests_bench_harm_LDADD = nal/smartmap/libsmartmap.la

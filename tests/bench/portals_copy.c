@@ -7,10 +7,11 @@
  *   mover           smartmap_write() into the other's buffer: what a put does with its bytes, and no more
  *   put_one         PtlPut; rank 1 is not in the library, so that rank 0 copies all of it
  *   put_both        PtlPut, rank 1 waits in PtlEQWait: both may copy
- *   memcpy_fresh    memcpy through the window, put_fresh: PtlPut as put_one; the source is written before each and
- *   put_fresh       the destination read by rank 1 behind it, only the copy is timed
- *   first_use       PtlPut of 1 MiB into a buffer of rank 1 that rank 0 never touched before; bytes is which use of the
- *                   buffer it is: 1 or 100
+ *   memcpy_fresh    memcpy through the window; put_one_fresh, put_both_fresh: as above. The source is written before
+ *                   each and the destination read by rank 1 behind it; only the copy is timed, to its last store
+ *   first_use       PtlPut of 1 MiB into a buffer of rank 1 that rank 0 never touched before, each a malloc() of its
+ *                   own; bytes is which use of the buffer it is: 1 or 100. Rank 1 writes it before each use
+ *   first_use_part  the same, the buffers are parts of one large block
  * Run it under a launcher on 2 ranks. Options: --json, --quick, --only memcpy,...
  */
 #include "portals.h"
@@ -20,9 +21,9 @@
 #define SLACK	8192
 #define FIRST	((size_t)1 << 20)
 #define BUFFERS	24
-#define PARTS	"memcpy mover put_one put_both memcpy_fresh put_fresh first_use"
+#define PARTS	"memcpy mover put_one put_both memcpy_fresh put_one_fresh put_both_fresh first_use first_use_part"
 
-enum { PT_FLAG = 3, PT_QUIET, PT_EVENTS, PT_FIRST };
+enum { PT_FLAG = 3, PT_QUIET, PT_EVENTS, PT_FIRST, PT_PART };
 
 static ptl_process_id_t peer;
 static int local;			/* the peer's number on this node */
@@ -47,8 +48,9 @@ static void hear(void)
 		bench_relax();
 }
 
-enum how { MEMCPY, MOVER, PUT_ONE, PUT_BOTH, MEMCPY_FRESH, PUT_FRESH };
-static const char *const how_name[] = { "memcpy", "mover", "put_one", "put_both", "memcpy_fresh", "put_fresh" };
+enum how { MEMCPY, MOVER, PUT_ONE, PUT_BOTH, MEMCPY_FRESH, ONE_FRESH, BOTH_FRESH };
+static const char *const how_name[] = { "memcpy", "mover", "put_one", "put_both", "memcpy_fresh", "put_one_fresh",
+					"put_both_fresh" };
 
 static void move(enum how how, size_t n)
 {
@@ -65,34 +67,39 @@ static void move(enum how how, size_t n)
 		memcpy(smartmap_remote(local, theirs), src, n);
 		break;
 	case PUT_ONE:
-	case PUT_FRESH:
+	case ONE_FRESH:
 		check(PtlPutRegion(md_src, 0, n, PTL_NO_ACK_REQ, peer, PT_QUIET, 0, 0, 0, 0));
 		break;
 	case PUT_BOTH:
+	case BOTH_FRESH:
 		check(PtlPutRegion(md_src, 0, n, PTL_NO_ACK_REQ, peer, PT_EVENTS, 0, 0, 0, 0));
 		break;
 	}
+	atomic_thread_fence(memory_order_seq_cst);	/* the last store has left */
 }
 
 /* Rank 0's time of @times copies; rank 1 stands by as the figure asks. */
 static double several(enum how how, size_t n, int times)
 {
-	int fresh = how == MEMCPY_FRESH || how == PUT_FRESH;
+	int fresh = how >= MEMCPY_FRESH;
 	double sum = 0, t;
 	ptl_event_t ev;
 
 	if (rank == 1) {
 		uint64_t s = 0;
 
-		for (int i = 0; i < times && fresh; i++) {
+		for (int i = 0; i < times; i++) {
+			if (how == PUT_BOTH || how == BOTH_FRESH)
+				check(PtlEQWait(eq, &ev));
+			if (!fresh)
+				continue;
 			hear();
 			s += bench_sum(dst, n);
 			tell();
 		}
 		__asm__ volatile("" : : "r"(s));
-		for (int i = 0; i < times && how == PUT_BOTH; i++)
-			check(PtlEQWait(eq, &ev));
 		hear();
+		tell();
 		return 0;
 	}
 	if (!fresh) {
@@ -101,6 +108,7 @@ static double several(enum how how, size_t n, int times)
 			move(how, n);
 		t = (bench_now_ns() - t) / times;
 		tell();
+		hear();
 		return t;
 	}
 	for (int i = 0; i < times; i++) {
@@ -112,6 +120,7 @@ static double several(enum how how, size_t n, int times)
 		hear();
 	}
 	tell();
+	hear();
 	return sum / times;
 }
 
@@ -119,9 +128,14 @@ static double several(enum how how, size_t n, int times)
 static void length(int argc, char **argv, const enum how *way, int ways, size_t n, int quick)
 {
 	size_t budget = (size_t)(quick ? 16 : 48) << 20;
+	int any = 0;
 	int times = n * 4 > budget ? 4 : (int)(budget / n > 2000 ? 2000 : budget / n), rounds = quick ? 3 : 7;
 	double v[8][8];
 
+	for (int w = 0; w < ways; w++)
+		any |= bench_wanted(argc, argv, how_name[way[w]]);
+	if (!any)
+		return;
 	for (int w = 0; w < ways; w++)
 		several(way[w], n, times / 4 + 1);
 	for (int r = 0; r < rounds; r++)
@@ -132,52 +146,54 @@ static void length(int argc, char **argv, const enum how *way, int ways, size_t 
 			bench_record(how_name[way[w]], n, bench_median(v[w], rounds), "ns");
 }
 
-/* Each buffer a block of its own, as an application would have them. */
-static void first_use(void)
+/* @one: parts of one block, else each a block of its own. */
+static void first_use(const char *figure, ptl_pt_index_t pt, int one)
 {
-	double first[BUFFERS], later[BUFFERS];
-	unsigned char *buf[BUFFERS];
-	uint64_t s = 0;
+	static double first[BUFFERS], later[BUFFERS];
+	static unsigned char *buf[BUFFERS];
 
 	for (int b = 0; b < BUFFERS && rank == 1; b++) {
-		buf[b] = malloc(FIRST);
+		buf[b] = !one || !b ? malloc(one ? BUFFERS * FIRST : FIRST) : buf[b - 1] + FIRST;
 		if (!buf[b])
 			bench_die("portals_copy: out of memory");
 		bench_fill(buf[b], FIRST, (unsigned)b);
-		expose_bits(PT_FIRST, (ptl_match_bits_t)b, 0, buf[b], FIRST, PTL_EQ_NONE,
+		expose_bits(pt, (ptl_match_bits_t)b, 0, buf[b], FIRST, PTL_EQ_NONE,
 			    PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE |
 			    PTL_MD_EVENT_END_DISABLE);
 	}
 	check(PtlRtBarrier_np());
-	for (int b = 0; b < BUFFERS; b++) {
-		if (rank == 1) {
-			hear();
-			s += bench_sum(buf[b], FIRST);
-			continue;
-		}
-		for (int i = 1; i <= 100; i++) {
-			double t = bench_now_ns();
+	/* in turn, so that caches know no more of one at its hundredth use than at its first */
+	for (int i = 1; i <= 100; i++)
+		for (int b = 0; b < BUFFERS; b++) {
+			double t;
 
-			check(PtlPutRegion(md_src, 0, FIRST, PTL_NO_ACK_REQ, peer, PT_FIRST, 0, (ptl_match_bits_t)b, 0, 0));
+			if (rank == 1) {
+				bench_fill(buf[b], FIRST, (unsigned)i);
+				tell();
+				hear();
+				continue;
+			}
+			hear();
+			t = bench_now_ns();
+			check(PtlPutRegion(md_src, 0, FIRST, PTL_NO_ACK_REQ, peer, pt, 0, (ptl_match_bits_t)b, 0, 0));
 			t = bench_now_ns() - t;
 			if (i == 1)
 				first[b] = t;
 			if (i == 100)
 				later[b] = t;
+			tell();
 		}
-		tell();
-	}
-	__asm__ volatile("" : : "r"(s));
 	if (rank == 0) {
-		bench_record("first_use", 1, bench_median(first, BUFFERS), "ns");
-		bench_record("first_use", 100, bench_median(later, BUFFERS), "ns");
+		bench_record(figure, 1, bench_median(first, BUFFERS), "ns");
+		bench_record(figure, 100, bench_median(later, BUFFERS), "ns");
 	}
 	check(PtlRtBarrier_np());
 }
 
 int main(int argc, char **argv)
 {
-	static const enum how reused[] = { MEMCPY, MOVER, PUT_ONE, PUT_BOTH }, fresh[] = { MEMCPY_FRESH, PUT_FRESH };
+	static const enum how reused[] = { MEMCPY, MOVER, PUT_ONE, PUT_BOTH };
+	static const enum how fresh[] = { MEMCPY_FRESH, ONE_FRESH, BOTH_FRESH };
 	int quick = bench_flag(argc, argv, "--quick"), json = bench_flag(argc, argv, "--json");
 	const unsigned take = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE;
 	static uint64_t where[2];	/* the peer's buffer and flag, in its own addresses */
@@ -229,12 +245,14 @@ int main(int argc, char **argv)
 	if (rank == 0)
 		bench_begin("portals_copy", json);
 	if (bench_wanted(argc, argv, "first_use"))
-		first_use();
+		first_use("first_use", PT_FIRST, 0);
+	if (bench_wanted(argc, argv, "first_use_part"))
+		first_use("first_use_part", PT_PART, 1);
 	for (size_t n = 64; n <= MAX; n *= 4)
 		length(argc, argv, reused, 4, n, quick);
 	for (size_t n = 64; n <= MAX; n *= 4)
-		for (int odd = -3; odd <= 3; odd += 3)
-			length(argc, argv, fresh, 2, n + (size_t)odd, quick);
+		for (int odd = quick ? 0 : -3; odd <= (quick ? 0 : 3); odd += 3)
+			length(argc, argv, fresh, 3, n + (size_t)odd, quick);
 	if (rank == 0)
 		bench_end();
 	check(PtlRtBarrier_np());

@@ -9,23 +9,13 @@
  * bytes is N. Each of the two settings runs in a process of its own, with a list on a portal table entry of its own for
  * each N. Options: --json, --quick (fewer repetitions).
  */
-#include "bench.h"	/* first: it asks libc for more */
-#include <portals3.h>
+#include "portals.h"	/* first: it asks libc for more */
 #include <sys/wait.h>
 
 #define LONGEST	16384
 #define BITS	((ptl_match_bits_t)0x5eed << 32)
 
-static ptl_handle_ni_t ni;
 static uint64_t to, from = 1;
-
-static void check(int rc, const char *what)
-{
-	if (rc != PTL_OK) {
-		fprintf(stderr, "portals_match: %s: %s\n", what, PtlErrorStr(rc));
-		exit(1);
-	}
-}
 
 /* A list of @n; the last entry takes the message. */
 static void make_list(ptl_pt_index_t pt, int n, int wild)
@@ -40,10 +30,9 @@ static void make_list(ptl_pt_index_t pt, int n, int wild)
 		ptl_match_bits_t nth = (ptl_match_bits_t)i;
 		ptl_match_bits_t bits = i == n - 1 ? BITS : ignores ? (nth + 1) << 48 : nth;
 
-		check(PtlMEAttach(ni, pt, any, bits, ignores ? 0xff : 0, PTL_RETAIN, PTL_INS_AFTER, &me),
-		      "PtlMEAttach");
+		check(PtlMEAttach(ni, pt, any, bits, ignores ? 0xff : 0, PTL_RETAIN, PTL_INS_AFTER, &me));
 	}
-	check(PtlMDAttach(me, md, PTL_RETAIN, NULL), "PtlMDAttach");
+	check(PtlMDAttach(me, md, PTL_RETAIN, NULL));
 }
 
 static double once(ptl_handle_md_t md, ptl_process_id_t self, ptl_pt_index_t pt, int times)
@@ -51,23 +40,19 @@ static double once(ptl_handle_md_t md, ptl_process_id_t self, ptl_pt_index_t pt,
 	double t = bench_now_ns();
 
 	for (int i = 0; i < times; i++)
-		check(PtlPut(md, PTL_NO_ACK_REQ, self, pt, 0, BITS, 0, 0), "PtlPut");
+		check(PtlPut(md, PTL_NO_ACK_REQ, self, pt, 0, BITS, 0, 0));
 	return (bench_now_ns() - t) / times;
 }
 
 static int child(int quick)
 {
-	ptl_md_t md = { .start = &from, .length = sizeof(from), .threshold = PTL_MD_THRESH_INF,
-			.eq_handle = PTL_EQ_NONE };
 	ptl_pt_index_t pt = 0;
 	ptl_process_id_t self;
 	ptl_handle_md_t h;
-	int got;
 
-	check(PtlInit(&got), "PtlInit");
-	check(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
-	check(PtlGetId(ni, &self), "PtlGetId");
-	check(PtlMDBind(ni, md, PTL_RETAIN, &h), "PtlMDBind");
+	start();
+	check(PtlGetId(ni, &self));
+	h = bind(&from, sizeof(from), PTL_EQ_NONE, 0);
 	bench_pin(0);
 	for (int wild = 0; wild < 2; wild++)
 		for (int n = 1; n <= LONGEST; n *= 4, pt++) {
@@ -86,8 +71,7 @@ static int child(int quick)
 			}
 			printf("%d %d %.9g\n", wild, n, bench_median(v, 7));
 		}
-	check(PtlNIFini(ni), "PtlNIFini");
-	PtlFini();
+	finish();
 	return 0;
 }
 

@@ -14,9 +14,7 @@
  *   memdpost      PtlMEMDPost with an empty test queue
  * Run it under a launcher on 2 ranks. Options: --json, --quick, --only put_eqget,...
  */
-#include "bench.h"
-#include <portals3.h>
-#include <p3rt/p3rt.h>
+#include "portals.h"
 
 #define MAX		((size_t)4 << 20)
 #define REPS		7
@@ -24,31 +22,11 @@
 
 enum { PT_EVENTS = 4, PT_SPIN, PT_POLLED, PT_READY, PT_GET, PT_POST };
 
-static unsigned rank, size;
-static ptl_handle_ni_t ni;
 static ptl_process_id_t peer;
 static unsigned char *sbuf, *rbuf, *gbuf;
 static ptl_handle_eq_t eq_put, eq_polled, eq_ready, eq_own;
 static ptl_handle_md_t md_send, md_ready, md_get;
 static uint64_t ready_word;
-
-static void check(int rc, const char *what)
-{
-	if (rc != PTL_OK)
-		bench_die("portals_pingpong: rank %u: %s: %s", rank, what, PtlErrorStr((unsigned)rc));
-}
-
-/* An entry that takes everything into @buf, at the offset the initiator names. */
-static void expose(ptl_pt_index_t pt, void *buf, size_t len, ptl_handle_eq_t eq, unsigned options)
-{
-	ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-	ptl_md_t md = { .start = buf, .length = len, .threshold = PTL_MD_THRESH_INF, .options = options,
-			.eq_handle = eq };
-	ptl_handle_me_t me;
-
-	check(PtlMEAttach(ni, pt, any, 0, ~(ptl_match_bits_t)0, PTL_RETAIN, PTL_INS_AFTER, &me), "PtlMEAttach");
-	check(PtlMDAttach(me, md, PTL_RETAIN, NULL), "PtlMDAttach");
-}
 
 static void put(size_t n, ptl_pt_index_t pt)
 {
@@ -57,7 +35,7 @@ static void put(size_t n, ptl_pt_index_t pt)
 	/* a polled portal whose inbox is full: the peer will fetch */
 	while ((rc = PtlPutRegion(md_send, 0, n, PTL_NO_ACK_REQ, peer, pt, 0, 0, 0, 0)) == PTL_NO_SPACE)
 		bench_relax();
-	check(rc, "PtlPutRegion");
+	check_(rc, "PtlPutRegion");
 }
 
 /*
@@ -73,7 +51,7 @@ static void barrier(void)
 	meeting++;
 	for (int tries = 0; !acked || seen < meeting; tries++) {
 		if (!acked)
-			check(PtlPutRegion(md_ready, 0, 8, PTL_ACK_REQ, peer, PT_READY, 0, 0, 0, meeting), "PtlPutRegion");
+			check(PtlPutRegion(md_ready, 0, 8, PTL_ACK_REQ, peer, PT_READY, 0, 0, 0, meeting));
 		while ((rc = PtlEQPoll(&eq_ready, 1, 100, &ev, &which)) == PTL_OK) {
 			if (ev.type == PTL_EVENT_ACK)
 				acked = 1;
@@ -83,7 +61,7 @@ static void barrier(void)
 				return;
 		}
 		if (rc != PTL_EQ_EMPTY)
-			check(rc, "PtlEQPoll");
+			check_(rc, "PtlEQPoll");
 		if (tries > 300)
 			bench_die("portals_pingpong: rank %u: the other rank does not answer", rank);
 	}
@@ -96,14 +74,14 @@ static void await_get(ptl_handle_eq_t eq)
 
 	while ((rc = PtlEQGet(eq, &ev)) == PTL_EQ_EMPTY)
 		;
-	check(rc, "PtlEQGet");
+	check_(rc, "PtlEQGet");
 }
 
 static void await_wait(ptl_handle_eq_t eq)
 {
 	ptl_event_t ev;
 
-	check(PtlEQWait(eq, &ev), "PtlEQWait");
+	check(PtlEQWait(eq, &ev));
 }
 
 static void await_byte(size_t n, unsigned char want)
@@ -240,8 +218,8 @@ static double get(size_t n, int iters)
 		double t = bench_now_ns();
 
 		for (int i = 0; i < iters; i++) {
-			check(PtlGetRegion(md_get, 0, n, peer, PT_GET, 0, 0, 0), "PtlGetRegion");
-			check(PtlEQWait(eq_own, &ev), "PtlEQWait");
+			check(PtlGetRegion(md_get, 0, n, peer, PT_GET, 0, 0, 0));
+			check(PtlEQWait(eq_own, &ev));
 		}
 		rep[r] = (bench_now_ns() - t) / iters;
 	}
@@ -276,7 +254,7 @@ static double memdpost(int batches)
 	ptl_handle_me_t last;
 	ptl_handle_md_t handle;
 
-	check(PtlMEAttach(ni, PT_POST, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &last), "PtlMEAttach");
+	check(PtlMEAttach(ni, PT_POST, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &last));
 	for (int b = 0; b < batches; b++) {
 		double t = bench_now_ns();
 
@@ -285,13 +263,13 @@ static double memdpost(int batches)
 					     PTL_UNLINK, &me[i], &handle, eq_own);
 
 			if (rc != PTL_OK)
-				check(rc, "PtlMEMDPost");
+				check_(rc, "PtlMEMDPost");
 		}
 		rep[b] = (bench_now_ns() - t) / POSTS;
 		for (int i = 0; i < POSTS; i++)
-			check(PtlMEUnlink(me[i]), "PtlMEUnlink");
+			check(PtlMEUnlink(me[i]));
 	}
-	check(PtlMEUnlink(last), "PtlMEUnlink");
+	check(PtlMEUnlink(last));
 	v = bench_median(rep, batches);
 	free(rep);
 	return v;
@@ -306,17 +284,13 @@ static int repeats(size_t bytes, size_t budget_mb, int lo, int hi)
 
 static void setup(void)
 {
-	ptl_md_t md = { .threshold = PTL_MD_THRESH_INF };
 	const unsigned take = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE;
 	const unsigned quiet = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
-	int max;
 
-	check(PtlInit(&max), "PtlInit");
-	check(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
-	check(PtlGetRank(ni, &rank, &size), "PtlGetRank");
+	start();
 	if (size != 2)
 		bench_die("portals_pingpong: run it on 2 ranks (this is a job of %u)", size);
-	check(PtlGetRankId(ni, !rank, &peer), "PtlGetRankId");
+	peer = id_of(!rank);
 
 	/* plain malloc, as an application */
 	sbuf = malloc(MAX + 8192);
@@ -330,33 +304,21 @@ static void setup(void)
 	sbuf += 64;
 	rbuf += 64 + 2048;
 
-	check(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &eq_put), "PtlEQAlloc");
-	check(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &eq_polled), "PtlEQAlloc");
-	check(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &eq_ready), "PtlEQAlloc");
-	check(PtlEQAlloc(ni, 1024, PTL_EQ_HANDLER_NONE, &eq_own), "PtlEQAlloc");
+	eq_put = queue(1024);
+	eq_polled = queue(1024);
+	eq_ready = queue(1024);
+	eq_own = queue(1024);
 
-	check(PtlPTPolled_np(ni, PT_POLLED, 1), "PtlPTPolled_np");
+	check(PtlPTPolled_np(ni, PT_POLLED, 1));
 	expose(PT_EVENTS, rbuf, MAX, eq_put, take | PTL_MD_ACK_DISABLE);
 	expose(PT_SPIN, rbuf, MAX, PTL_EQ_NONE, take | PTL_MD_ACK_DISABLE);
 	expose(PT_POLLED, rbuf, MAX, eq_polled, take | PTL_MD_ACK_DISABLE);
 	expose(PT_GET, rbuf, MAX, PTL_EQ_NONE, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | quiet);
 	expose(PT_READY, &ready_word, 8, eq_ready, take);
 
-	md.start = sbuf;
-	md.length = MAX;
-	md.options = quiet;
-	md.eq_handle = PTL_EQ_NONE;
-	check(PtlMDBind(ni, md, PTL_RETAIN, &md_send), "PtlMDBind");
-	md.start = &ready_word;
-	md.length = 8;
-	md.options = quiet;
-	md.eq_handle = eq_ready;
-	check(PtlMDBind(ni, md, PTL_RETAIN, &md_ready), "PtlMDBind");
-	md.start = gbuf;
-	md.length = MAX;
-	md.options = PTL_MD_EVENT_START_DISABLE;
-	md.eq_handle = eq_own;
-	check(PtlMDBind(ni, md, PTL_RETAIN, &md_get), "PtlMDBind");
+	md_send = bind(sbuf, MAX, PTL_EQ_NONE, quiet);
+	md_ready = bind(&ready_word, 8, eq_ready, quiet);
+	md_get = bind(gbuf, MAX, eq_own, PTL_MD_EVENT_START_DISABLE);
 }
 
 int main(int argc, char **argv)
@@ -369,8 +331,7 @@ int main(int argc, char **argv)
 	setup();
 	if (bench_args(argc, argv, rank == 0, "--json --quick", "--only",
 		       "put_eqget put_eqwait put_spin put_polled put_fresh get eqget_empty memdpost")) {
-		PtlNIFini(ni);
-		PtlFini();
+		finish();
 		return 2;
 	}
 	bench_pin((int)rank);
@@ -436,7 +397,6 @@ int main(int argc, char **argv)
 		bench_end();
 	}
 	barrier();
-	PtlNIFini(ni);
-	PtlFini();
+	finish();
 	return 0;
 }

@@ -42,7 +42,7 @@ echo 1..31
 
 fresh
 for r in 1 2 3; do
-	run $r ours portals_pingpong 50 50 "put_eqget 8 149 50,149,50x9" "put_eqwait 8 151 50,151,50x9" "memdpost 0 100"
+	run $r ours portals_pingpong 50 50 "put_eqget 8 109 50,109,50x9" "put_eqwait 8 111 50,111,50x9" "memdpost 0 100"
 	run $r ours mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 100 50,100,50x9"
 	run $r mpich mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 125 50,125,50x9"
 	run $r openmpi mpi_short 50 50 "latency 8 120 50,120,50x9" "message_gap 8 80 50,80,50x9"
@@ -50,8 +50,8 @@ done
 report
 ok $? "a report is made"
 [ ! -s "$work/err" ]; ok $? "without a warning"
-says portals_put_8B_eqget met true "h + 99 is within h + 100"
-says portals_put_8B_eqwait met false "h + 101 is not"
+says portals_put_8B_eqget met true "h + 59 is within h + 60"
+says portals_put_8B_eqwait met false "h + 61 is not"
 says portals_put_8B_eqwait why '"missed: near: 1 ns above the bar"' "and it is said by how much"
 says portals_memdpost met true "the bar itself is met"
 says mpi_latency_8B met true "as fast as the best peer is no slower"

@@ -5,7 +5,7 @@
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
-BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match harm"
+BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many harm"
 BENCH_MPI="mpi_p2p mpi_coll"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
@@ -61,6 +61,12 @@ bench_run()
 		else
 			"$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
 		fi ;;
+	portals_rate|portals_copy)
+		"$BUILD/bin/aprun" -n "$n" "$BUILD/make/tests/bench/$name" "$@" ;;
+	portals_many)
+		# on one node as many as it takes, more on nodes of 200; launched by Hydra alone, whose time is in the figure
+		f=$("$BUILD/make/tests/bench/$name" --now)
+		BENCH_T0=$f "$BUILD/bin/aprun" -n "$n" $([ "$n" -le 250 ] || echo -N 200) "$BUILD/make/tests/bench/$name" "$@" ;;
 	*)
 		(launch "$lib" "$n" "$BUILD/bench/$lib/$name" "$@") ;;
 	esac
@@ -127,7 +133,8 @@ cmd_bench()
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
 		for name in $BENCH_OURS $BENCH_MPI; do say "  $name"; done
-		say "MPI's take --lib ours|ours-off|mpich|openmpi|nemesis (or a name given by --peer) and -n RANKS"
+		say "MPI's take --lib ours|ours-off|mpich|openmpi|nemesis (or a name given by --peer) and -n RANKS; -n is also"
+		say "for portals_rate (3 and more: a crowd at one target) and portals_many"
 		return 0
 	fi
 	# all of it before anything is built; nothing but the result goes to the standard output
@@ -141,8 +148,8 @@ cmd_bench()
 	   esac ;;
 	esac
 	case $name in
-	mpi_coll) ;;
-	mpi_p2p|portals_pingpong) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
+	mpi_coll|portals_rate|portals_many) ;;
+	mpi_p2p|portals_pingpong|portals_copy) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
 	case " $BENCH_OURS " in

@@ -26,9 +26,9 @@ one()
 	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
 	f=$REPORT/raw/$round.$lib.$as
-	[ "$name" = mpi_coll ] && f=$f-$n
+	case $name:$n in mpi_coll:*|portals_many:*|portals_rate:[!2]*) f=$f-$n ;; esac
 	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
-	case $name in smartmap_pingpong|portals_pingpong|portals_match|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	case $name in smartmap_pingpong|portals_*|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
 	*:*_p2p|*:*_pingpong) why="it needs two cores, this process may use one" ;;
@@ -120,7 +120,7 @@ machine()
 
 cmd_eval()
 {
-	local quick= json= peers=() rounds=5 short=9 lib r t1 qa=()
+	local quick= json= peers=() rounds=5 short=9 lib n r t1 qa=()
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
@@ -182,6 +182,7 @@ cmd_eval()
 		for lib in "${LIBS[@]}"; do
 			one $r "$lib" 2 mpi_p2p:mpi_short 60 --only latency8,rate
 		done
+		one $r ours 2 portals_rate 60
 	done
 	t1=$SECONDS
 	for ((r = 1; r <= rounds; r++)); do
@@ -193,6 +194,9 @@ cmd_eval()
 		one $r ours 2 smartmap_pingpong 60
 		one $r ours 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
 		one $r ours 2 portals_match 60 "${qa[@]+"${qa[@]}"}"
+		if [ -z "$quick" ] || [ $r -eq 1 ]; then
+			one $r ours 2 portals_copy 120 "${qa[@]+"${qa[@]}"}"
+		fi
 		one $r ours-off 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
 		for lib in "${LIBS[@]}"; do
 			eval_progress "round $r of $rounds" "point to point: ${LABEL[$lib]}"
@@ -211,6 +215,11 @@ cmd_eval()
 	else
 		one 1 ours 2 harm 300 --rounds 5 --mb 256
 	fi
+	eval_progress "many ranks"
+	for n in 3 5 9; do one 1 ours $n portals_rate 60 "${qa[@]+"${qa[@]}"}"; done
+	one 1 ours 2 portals_many 60
+	one 1 ours 250 portals_many 120
+	[ -n "$quick" ] || one 1 ours 600 portals_many 600
 	# more ranks than cores: its own part, since some libraries spin for their whole time slice
 	for ((r = 1; r <= (rounds > 3 ? 3 : 1); r++)); do
 		for lib in "${LIBS[@]}"; do
