@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # t_tags - the steps of the models stand in the source, and the other way round
 #
-# A step carries a tag, M:model.step, in a comment on its line; so does its line in the source. A tag that stands on one side
-# only is an error. So is one in the source beside no atomic access (nor a system call or a function of those that are one);
-# or, where it ends in -plain, beside no code; and a step of a model that has none.
+# A step carries a tag, M:model.step, in a comment on its line; so does its line in the source. A tag that stands on one
+# side only is an error. So is one in the source beside no atomic access (nor a system call or a function of those that
+# are one); or, where it ends in -plain, beside no code; and a step of a model that has none.
 cd "${P3_SRC:-$(cd "$(dirname "$0")/../.." && pwd)}" || exit 2
 failed=0 n=0
 result() {	# NAME: what is wrong on stdin
