@@ -248,7 +248,10 @@ static bool shows(const struct r_ni *r, int md, int epoch)
 	return false;
 }
 
-/* Certainly not needed: its queue is gone; or has been read out, with nothing in progress on the MD. */
+/*
+ * Certainly not needed, should the core look now: its queue is gone; or has been read out, with nothing in progress on
+ * the MD. It may be needed again: the core has not looked, and when it does finds another event in the queue.
+ */
 static bool keeper_gone(const struct r_ni *r, const struct r_keeper *k)
 {
 	const struct r_md *m = &r->md[k->md];
@@ -262,29 +265,20 @@ static bool keeper_gone(const struct r_ni *r, const struct r_keeper *k)
  */
 static void in_use(struct r_ni *r, uint32_t *least, uint32_t *most)
 {
-	int n = 0;
-
-	for (int i = 0; i < r->n_keeper; i++) {		/* in order of time */
-		bool older = false;
-
-		for (int k = 0; k < n; k++)
-			older |= r->keeper[k].md == r->keeper[i].md;
-		if (older || !keeper_gone(r, &r->keeper[i]))
-			r->keeper[n++] = r->keeper[i];
-	}
-	r->n_keeper = n;
 	*least = *most = 0;
 	for (int i = 0; i < r->n_md; i++) {
 		bool held = r->md[i].live || named(r, i), keeps = false;
 
-		for (int k = 0; k < n; k++)
-			keeps |= r->keeper[k].md == i;
+		for (int k = 0; k < r->n_keeper; k++) {	/* in order of time: who holds one holds what was kept later */
+			if (r->keeper[k].md != i)
+				continue;
+			keeps |= !keeper_gone(r, &r->keeper[k]);
+			*least += shows(r, i, r->keeper[k].epoch);
+			*most += keeps;
+		}
 		*least += held;
 		*most += held || keeps;
 	}
-	for (int k = 0; k < n; k++)
-		*least += shows(r, r->keeper[k].md, r->keeper[k].epoch);
-	*most += (uint32_t)n;
 }
 
 /* Is there a descriptor? Between the two the core decides. */
