@@ -31,6 +31,8 @@ struct gp_cards {
 	const char *say;		/* one of them */
 	uint32_t uid;
 	uint32_t served;		/* how many have our line */
+	char bundle[1024];		/* the lines of several ranks, read last */
+	uint32_t bundle_of;		/* which, counted from 1 */
 };
 
 struct gp {

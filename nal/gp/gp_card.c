@@ -235,12 +235,73 @@ static int get_by_socket(struct gp_cards *c, uint32_t rank, char *line, size_t l
 	return -1;
 }
 
-/* ---- either way ---- */
-
 static void key_of(char *s, size_t len, uint32_t rank)
 {
 	snprintf(s, len, "p3-gp-%u-%u", generation, rank);
 }
+
+/*
+ * ---- many ranks, with a launcher ----
+ *
+ * Each question takes the launcher a while, and all ranks ask for all of other nodes. So the first of each BUNDLE ranks
+ * asks for the lines of these, and gives them out as one; a second barrier.
+ */
+
+#define BUNDLE		8
+#define BUNDLED_FROM	64	/* ranks of the job */
+
+static void bundle_key(char *s, size_t len, uint32_t n)
+{
+	snprintf(s, len, "p3-gpb-%u-%u", generation, n);
+}
+
+/* What does not fit, or is missing, is left out: an empty line. */
+static void bundle_put(const struct p3_rt_job *job)
+{
+	char key[40], line[512], all[1024] = "-";
+	size_t at = 0;
+
+	for (uint32_t r = job->rank; r < job->size && r < job->rank + BUNDLE; r++) {
+		key_of(key, sizeof(key), r);
+		if (p3_rt_get_value(key, line, sizeof(line)))
+			line[0] = 0;
+		if (at + strlen(line) + BUNDLE + 1 < sizeof(all))
+			at += (size_t)snprintf(all + at, sizeof(all) - at, "%s;", line);
+		else
+			at += (size_t)snprintf(all + at, sizeof(all) - at, ";");
+	}
+	bundle_key(key, sizeof(key), job->rank / BUNDLE);
+	p3_rt_put(key, all);
+}
+
+/* The line of @rank from its bundle. False: it has to be asked for by itself. */
+static bool bundle_get(struct gp_cards *c, uint32_t rank, char *line, size_t len)
+{
+	const char *p = c->bundle;
+	char key[40];
+	size_t n;
+
+	if (c->bundle_of != rank / BUNDLE + 1) {
+		c->bundle_of = 0;
+		bundle_key(key, sizeof(key), rank / BUNDLE);
+		if (p3_rt_get_value(key, c->bundle, sizeof(c->bundle)))
+			return false;
+		c->bundle_of = rank / BUNDLE + 1;
+	}
+	for (uint32_t i = rank % BUNDLE; i; i--) {
+		p = strchr(p, ';');
+		if (!p++)
+			return false;
+	}
+	n = strcspn(p, ";");
+	if (!n || !p[n] || n >= len)
+		return false;
+	memcpy(line, p, n);
+	line[n] = 0;
+	return true;
+}
+
+/* ---- either way ---- */
 
 int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *line, char *why, size_t len)
 {
@@ -262,6 +323,15 @@ int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *l
 			 "or a rank has ended");
 		return -1;
 	}
+	c->bundle_of = 0;
+	if (job->size < BUNDLED_FROM)
+		return 0;
+	if (job->rank % BUNDLE == 0)
+		bundle_put(job);
+	if (p3_rt_barrier()) {
+		snprintf(why, len, "telling the other nodes where we listen: a rank has ended");
+		return -1;
+	}
 	return 0;
 }
 
@@ -271,6 +341,8 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 	char key[40];
 	int rc;
 
+	if (job->source == P3_RT_PMI1 && job->size >= BUNDLED_FROM && bundle_get(c, rank, line, len))
+		return 0;
 	key_of(key, sizeof(key), rank);
 	rc = job->source == P3_RT_PMI1 ? p3_rt_get_value(key, line, len) : get_by_socket(c, rank, line, len, timeout_s);
 	if (rc > 0)

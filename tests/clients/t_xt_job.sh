@@ -7,7 +7,7 @@ for h in "${MPT_HYDRA:-}" "${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpiexec.hyd
 done
 [ -n "$h" ] || { echo "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)" >&2; exit 77; }
 export MPT_HYDRA=$h
-echo 1..3
+echo 1..4
 "$P3_SRC/tools/aprun" -n 4 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
 [ $? = 0 ] && [ "$(grep -c 'of 4 is well$' out)" = 4 ] && [ ! -s err ] &&
 	echo "ok 1 - words, maps and barriers of four ranks" ||
@@ -18,3 +18,12 @@ echo 1..3
 MPICH_RANK_REORDER_METHOD=0 "$P3_SRC/tools/yod" -sz 2 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
 [ $? = 0 ] && [ "$(grep -c 'of 2 is well$' out)" = 2 ] && echo "ok 3 - under yod" ||
 	{ echo "not ok 3 - under yod"; sed 's/^/# /' out err >&2; }
+if grep -qs 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+	# so many that they tell each other in bundles where they listen (nal/gp)
+	"$P3_SRC/tools/aprun" -n 70 -N 24 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
+	[ $? = 0 ] && [ "$(grep -c 'of 70 is well$' out)" = 70 ] && [ ! -s err ] &&
+		echo "ok 4 - 70 ranks on three nodes" ||
+		{ echo "not ok 4 - 70 ranks on three nodes"; sed 's/^/# /' out err >&2; }
+else
+	echo "ok 4 - 70 ranks on three nodes # SKIP no libev: no network"
+fi
