@@ -73,6 +73,11 @@ struct nal_ni {
 	const uint32_t *pids;		/* [n_peers] Portals pid of each process of the node */
 	uint32_t spin, yield;		/* knobs */
 	int64_t hang_ns;
+	struct {			/* the last wait that has ended without an event, see eq.c */
+		uint64_t key;
+		int64_t since, until;
+		uint32_t told;
+	} idle;
 	struct nal_eq *eq;		/* [max_eq] */
 	void *nal_priv;
 };

@@ -578,7 +578,7 @@ int info_hang(uint32_t which, bool json)
 		json_close('}');
 		json_end();
 	} else if (!waits && !lines) {
-		printf("  nobody waits in this library\n");
+		printf("  no wait is noted: the ranks compute, look with PtlEQGet, or wait for something else\n");
 	}
 	free(r);
 	info_free(j, n);

@@ -354,6 +354,47 @@ static inline int step(struct poll_set *p, unsigned first, ptl_event_t *ev, int 
 	return look(p, first, ev, which);
 }
 
+/*
+ * A wait is noted once it is long. One in pieces, as who calls PtlEQPoll again and again has it, is one wait as long
+ * as nothing has come, nothing was sent, and there was no pause between the pieces.
+ */
+#define PIECES_NS 1000000000
+
+static uint64_t state_of(const struct poll_set *p)
+{
+	uint64_t key = p3_load(p->ni->sent);
+
+	for (int i = 0; i < p->n; i++) {
+		uint32_t eq = p->eqs[i] & 0xffff;
+
+		key += ((uint64_t)(eq + 1) << 32) + p3_load(&p->ni->l->eq[eq].head) + p->ni->eq[eq].straight;
+	}
+	return key;
+}
+
+static void wait_noted(struct poll_set *p, struct p3l_wait *w)
+{
+	struct nal_ni *ni = p->ni;
+
+	*w = (struct p3l_wait){ .what = P3L_WAIT_QUEUE, .index = p->eqs[0] & 0xffff, .count = (uint32_t)p->n };
+	if (ni->idle.since && ni->idle.key == state_of(p) && now_ns() - ni->idle.until < PIECES_NS) {
+		w->since = ni->idle.since;
+		w->told = ni->idle.told;
+	}
+	p3l_wait_on(&ni->env, ni->l, w);
+}
+
+static void wait_over(struct poll_set *p, struct p3l_wait *w, bool empty)
+{
+	struct nal_ni *ni = p->ni;
+
+	ni->idle.since = empty ? w->since : 0;
+	ni->idle.told = w->told;
+	ni->idle.key = state_of(p);
+	ni->idle.until = now_ns();
+	p3l_wait_end(&ni->env, ni->l, w);
+}
+
 /* @ns < 0: for ever. Clock and sleep only after the spins are used up. */
 static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 {
@@ -408,14 +449,14 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 		if (w.what)
 			p3l_wait_on(&ni->env, ni->l, &w);
 		else
-			p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_QUEUE, p->eqs[0] & 0xffff, (uint32_t)p->n, &w);
+			wait_noted(p, &w);
 		ni->nal->attend(ni, false);
 		ni->nal->wait(ni, left, any_ready, p);
 		ni->nal->attend(ni, true);
 	}
 	ni->nal->attend(ni, false);
 	if (p3_unlikely(w.what))
-		p3l_wait_end(&ni->env, ni->l, &w);
+		wait_over(p, &w, rc == PTL_EQ_EMPTY);
 	return rc == PTL_EQ_EMPTY ? step(p, first, ev, which) : rc;	/* what came while we were attending */
 }
 

@@ -16,6 +16,21 @@
 #include "p3_rt.h"
 #include "smartmap.h"
 
+/* So that ptl_info --hang sees who has come. */
+static int meet(int (*barrier)(void))
+{
+	struct nal_ni *ni = p3_load_acq(&p3a_table[0]);
+	struct p3l_wait w;
+	int rc;
+
+	if (!ni)
+		return barrier();
+	p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_PEERS, 0, ni->n_peers, &w);
+	rc = barrier();
+	p3l_wait_end(&ni->env, ni->l, &w);
+	return rc;
+}
+
 P3A_API int PtlRtBarrier_np(void)
 {
 	const struct p3_rt_job *j;
@@ -27,11 +42,11 @@ P3A_API int PtlRtBarrier_np(void)
 	if (j->size == 1)
 		return PTL_OK;
 	if (j->source == P3_RT_PMI1)
-		return p3_rt_barrier() ? PTL_FAIL : PTL_OK;
+		return meet(p3_rt_barrier) ? PTL_FAIL : PTL_OK;
 	/* started by hand: only those on this node can be asked */
 	if (!p3_load_acq(&p3a_table[0]) || j->nodes > 1)
 		return PTL_FAIL;
-	return smartmap_barrier() ? PTL_FAIL : PTL_OK;
+	return meet(smartmap_barrier) ? PTL_FAIL : PTL_OK;
 }
 
 P3A_API int PtlRtPut_np(const char *key, const char *value)

@@ -20,14 +20,16 @@ void p3l_wait_on(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *
 {
 	struct p3l_wait *shown = &p3l_row(ni, env->self - 1)->wait;
 
-	if (env->waits)
+	if (env->waits && !w->since)
 		env->waits(w);
-	if (p3_load(&shown->what))		/* ours by now, or another thread's */
-		return;
-	p3_store(&shown->index, w->index);
-	p3_store(&shown->count, w->count);
-	p3_store(&shown->since, w->since);
-	p3_store_rel(&shown->what, w->what);
+	if (!p3_load(&shown->what)) {		/* else it is ours by now, or another thread's */
+		p3_store(&shown->index, w->index);
+		p3_store(&shown->count, w->count);
+		p3_store(&shown->since, w->since);
+		p3_store_rel(&shown->what, w->what);
+	}
+	if (env->waits)				/* may tell of it: behind the note */
+		env->waits(w);
 }
 
 void p3l_wait_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *w)

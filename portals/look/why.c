@@ -457,6 +457,34 @@ static void meeting(const struct view *v, uint32_t i)
 		     who(r, a), r->phase == LOOK_STARTS ? "PtlNIInit" : "PtlNIFini", missing, b);
 }
 
+/* PtlRtBarrier_np: who has not come? */
+static void barrier_wait(const struct view *v, uint32_t i, const struct p3l_wait *w)
+{
+	const struct look_rank *r = &v->r[i];
+	char a[64], b[64], s[32];
+	uint32_t missing = 0;
+
+	for (uint32_t t = 0; t < v->n; t++) {
+		const struct look_rank *o = &v->r[t];
+
+		if (!o->l || o->slot >= p3l_slots(o->l) ||
+		    p3_load_acq(&p3l_row(o->l, o->slot)->wait.what) == P3L_WAIT_PEERS)
+			continue;
+		arrow(i, (int)t);
+		if (!missing++)
+			who(o, b);
+	}
+	node[i].waits = true;
+	if (!missing)
+		tell(v, LOOK_WAITS, (int)i, -1,
+		     "%s has waited %s in a barrier; all that can be seen are there",
+		     who(r, a), since(v, w, s));
+	else
+		tell(v, LOOK_WAITS, (int)i, -1,
+		     "%s has waited %s in a barrier; %u are not there, %s among them",
+		     who(r, a), since(v, w, s), missing, b);
+}
+
 static void one_rank(const struct view *v, uint32_t i)
 {
 	const struct look_rank *r = &v->r[i];
@@ -494,6 +522,10 @@ static void one_rank(const struct view *v, uint32_t i)
 		case P3L_WAIT_QUEUE:
 			if (k == i)
 				queue_wait(v, i, w);
+			break;
+		case P3L_WAIT_PEERS:
+			if (k == i)
+				barrier_wait(v, i, w);
 			break;
 		}
 	}

@@ -198,6 +198,25 @@ static void far_credit(void)
 	wait_in(ieq);
 }
 
+/* As an MPI library waits. */
+static void pieces(void)
+{
+	ptl_event_t ev;
+	int which;
+
+	while (t_rank() == 0 && PtlEQPoll(&teq, 1, 1, &ev, &which) == PTL_EQ_EMPTY)
+		;
+	pause();
+}
+
+/* One does not come. */
+static void barrier(void)
+{
+	if (t_rank() != 2)
+		PtlRtBarrier_np();
+	pause();
+}
+
 /* A rank that waits for what nobody sends; another that computes. */
 static void nothing(void)
 {
@@ -215,7 +234,7 @@ int main(int argc, char **argv)
 		void (*fn)(void);
 	} way[] = {
 		{ "lock", lock }, { "ring", ring }, { "queue", queue }, { "credit", credit }, { "nothing", nothing },
-		{ "far_stop", far_stop }, { "far_credit", far_credit },
+		{ "far_stop", far_stop }, { "far_credit", far_credit }, { "pieces", pieces }, { "barrier", barrier },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(way) / sizeof(way[0]); i++)

@@ -59,6 +59,19 @@ ok $? t_the_dump_tells_it_too
 ok $? t_as_json
 end
 
+# as MPI waits: many short calls are one wait
+begin 2 99 pieces
+told "rank 0 $pid has waited for [2-9]([.][0-9])? s for an event"
+ok $? t_a_wait_in_pieces
+dumped "rank 0 .* has waited for [0-9.]+ s for an event"
+ok $? t_a_wait_in_pieces_in_the_dump
+end
+
+begin 3 99 barrier
+told "rank 0 $pid has waited .* in a barrier; 1 are not there, rank 2 $pid among them" "root +2 ranks wait for rank 2"
+ok $? t_a_barrier
+end
+
 begin 2 99 ring
 told 'ring +rank [01] waits for rank [01] waits for rank [01]: a deadlock'
 ok $? t_a_ring

@@ -224,7 +224,8 @@ int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b);
  * @me: out, handle
  *
  * A match entry (ME) stands in the match list of one portal table entry and says which requests its memory
- * descriptor (MD) may take. A new one has no MD and matches nothing until PtlMDAttach gives it one. Never blocks.
+ * descriptor (MD) may take. A new one has no MD and matches nothing until PtlMDAttach gives it one. Blocks no longer
+ * than a peer holds the entry's lock: for a moment, unless that peer is stopped just then.
  *
  * A request walks the list from the head. The first ME passes that matches source and bits, has an active MD, whose
  * MD allows the operation, and into whose MD the request fits; a test that fails means "the next one". A request
@@ -309,7 +310,8 @@ int PtlMEUnlink(ptl_handle_me_t me);
  *
  * A memory descriptor (MD) is a region of memory with the rules for using it. One on a match entry is reached by
  * requests of others; it may be used for own operations, too. A region of any length, the whole process included,
- * may be given: it is not touched before an operation does. Never blocks.
+ * may be given: it is not touched before an operation does. Blocks no longer than a peer holds the entry's lock: for a
+ * moment, unless that peer is stopped just then.
  *
  * Return:
  *   PTL_ME_INVALID: @me does not exist; it may have unlinked itself
@@ -372,7 +374,7 @@ int PtlMDUnlink(ptl_handle_md_t md);
  * Both are done in one step, with respect to incoming requests and to other threads. This is the one means against
  * a race with the network: look through the queue of unexpected messages; then activate the receive under the
  * condition that nothing has come meanwhile. After a refusal an event will be readable; fetch it and try again.
- * Never blocks.
+ * Blocks no longer than a peer holds the entry's lock: for a moment, unless that peer is stopped just then.
  *
  * An update replaces all members of ptl_md_t and returns the local offset to 0. A threshold other than 0 makes an
  * inactive descriptor active; 0 makes it inactive without unlinking it. Operations in progress go on with the
@@ -757,7 +759,8 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
  * - a full inbox makes PtlPut return PTL_NO_SPACE, and so does, in the end, a full event queue: for a polled portal
  *   events are never overwritten;
  * - gets are dropped and counted;
- * - what a process sends after a put to a polled portal by its inbox waits behind it.
+ * - order between portals: a put to a polled one waits for the owner, and what its sender puts to, or gets from, an
+ *   ordinary one on the same node afterwards goes past it. Among polled ones, and among ordinary ones, order is kept.
  *
  * May be changed at any time, best before peers send, for instance before a barrier: a put that is under way
  * meanwhile, and is too long for the inbox or finds it full, fails (SEND_END with PTL_NI_FAIL), and the call waits
