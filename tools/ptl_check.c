@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -315,6 +316,59 @@ static int find_path(const char *name)
 	return -1;
 }
 
+/* Is @b another thread of @a's core? */
+static bool one_core(int a, int b)
+{
+	char path[80], list[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", a);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(list, sizeof(list), f))
+		list[0] = 0;
+	fclose(f);
+	for (char *s = list; *s; s += strspn(s, ",\n")) {
+		int from, to, n = sscanf(s, "%d-%d", &from, &to);
+
+		if (n >= 1 && b >= from && b <= (n == 2 ? to : from))
+			return true;
+		s += strcspn(s, ",\n");
+	}
+	return false;
+}
+
+/*
+ * Each rank on a core of its own, of those that we may use, as aprun does it. Left to itself the kernel likes to put a
+ * process beside the one that wakes it: both then wait for one core.
+ */
+static void bind_rank(int rank)
+{
+	int cpu[2] = { -1, -1 }, other = -1;
+	cpu_set_t may, one;
+
+	if (sched_getaffinity(0, sizeof(may), &may))
+		return;
+	for (int c = 0; c < CPU_SETSIZE && cpu[1] < 0; c++) {
+		if (!CPU_ISSET(c, &may))
+			continue;
+		if (cpu[0] < 0)
+			cpu[0] = c;
+		else if (!one_core(cpu[0], c))
+			cpu[1] = c;
+		else if (other < 0)
+			other = c;
+	}
+	if (cpu[1] < 0)
+		cpu[1] = other;
+	if (cpu[1] < 0)
+		return;		/* there is one */
+	CPU_ZERO(&one);
+	CPU_SET(cpu[rank], &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static int be_rank(char **argv)
 {
 	struct check_page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[1]), 0);
@@ -326,6 +380,8 @@ static int be_rank(char **argv)
 	if (page == MAP_FAILED || p < 0 || !rank)
 		return 2;
 	close(atoi(argv[1]));
+	if (check_path[p].ranks == 2)
+		bind_rank(atoi(rank) == 1);
 	me = &page->rank[atoi(rank) == 1];
 	check_walk((enum check_path)p, page, me, atof(argv[2]));
 	if (me->result == CHECK_PASS)
