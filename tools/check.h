@@ -43,7 +43,7 @@ struct check_rank {
 	uint32_t result;		/* enum check_result */
 	uint32_t messages;
 	double put_us, get_us, put_gbps;	/* 8 bytes until acknowledged, fetched; longest put */
-	char ways[96];			/* what the counters say */
+	char ways[160];			/* what the counters say */
 	char doing[96];			/* what it was at last */
 	char why[400];
 };

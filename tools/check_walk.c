@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "look.h"
+#include "p3_knobs.h"
 
 #include <p3rt/p3rt.h>
 #include <portals3.h>
@@ -25,6 +26,8 @@
 #define PT	4
 #define PT_POLLED 5
 #define GUARD	32
+#define LEAD	2e-3		/* seconds in which a target should have begun to look */
+#define TRIES	100		/* puts of a size until one has gone by the inbox */
 #define ROOM	((1u << 20) + 4096)
 
 const struct check_path_info check_path[CHECK_PATH_MAX] = {
@@ -60,6 +63,9 @@ static bool ini, tgt, quiet, broken;
 static double patience;
 static ptl_event_t event;		/* the target's, fetched while it polled */
 static bool have_event;
+static char sizes_said[64];		/* those that certainly went this way */
+static uint32_t longest_said;
+static double took;			/* the last put, until it was acknowledged; seconds */
 
 double check_now(void)
 {
@@ -225,32 +231,55 @@ static bool expect(const ptl_event_t *ev, ptl_event_kind_t kind, uint32_t bytes,
 /* A target that polls: look until the message is there. A quiet one looks when all has happened. */
 static void target_polls(void)
 {
-	double until = check_now() + patience;
-	unsigned n = 0;
-
 	if (!tgt || ini || quiet || given_up())
 		return;
-	if (page && path == CHECK_INBOX) {	/* looks without a break from now on */
+	if (page && path == CHECK_INBOX)	/* is in a polling call from now on */
 		__atomic_store_n(&page->looks, me->messages, __ATOMIC_RELEASE);
-		while (PtlEQPeek(teq, &event) == PTL_EQ_EMPTY && !given_up())
-			if (++n % 256 == 0) {
-				sched_yield();
-				if (check_now() > until)
-					break;
-			}
-	}
 	have_event = next(teq, &event);
 }
 
-/* It looks, before we send. */
+/* The inbox that rank 0 has in the target; NULL: it cannot be seen. @l: the target's region. */
+static struct p3l_lane_hdr *lane_of(const struct p3l_ni **l)
+{
+	void *at = smartmap_lookup(1, 0);
+
+	*l = at ? smartmap_remote(1, at) : NULL;
+	return *l ? p3l_lane(*l, 0) : NULL;
+}
+
+/* How many the target itself has taken out of it. Those that rank 0 took out in its place are not among them. */
+static uint64_t taken(void)
+{
+	const struct p3l_ni *l;
+	const struct p3l_lane_hdr *lane = lane_of(&l);
+
+	return lane ? p3_load(&lane->hot_count) + p3_load(&lane->long_count) : 0;
+}
+
+/* Does it say that it is inside a polling call? */
+static bool polls(void)
+{
+	const struct p3l_ni *l;
+	struct p3l_lane_hdr *lane = lane_of(&l);
+	uint32_t head = lane ? p3_load(&lane->head) : 0;
+
+	return lane && p3_load(&p3l_lane_line(l, lane, head)->word) == p3l_word(P3L_W_POLL, head);
+}
+
+/* It looks, before we send. It does not say so to whom it does not know yet, nor asleep: we do not wait for long. */
 static void target_looks(void)
 {
 	double until = check_now() + patience;
 
-	if (ini && !tgt && page && path == CHECK_INBOX)
+	if (!ini || tgt || path != CHECK_INBOX)
+		return;
+	if (page)
 		while (__atomic_load_n(&page->looks, __ATOMIC_ACQUIRE) != me->messages && !given_up() &&
 		       check_now() < until)
 			sched_yield();
+	until = check_now() + LEAD;
+	while (!polls() && check_now() < until)
+		sched_yield();
 }
 
 static bool target_event(ptl_event_kind_t kind, uint32_t n, uint64_t at, bool data, uint32_t step)
@@ -305,6 +334,7 @@ static void two_events(uint32_t n, uint64_t loff, uint64_t roff, uint32_t step, 
 static void one_put(uint32_t n, uint32_t step, bool polled, bool early)
 {
 	uint32_t loff = GUARD + step % 7, roff = GUARD + step % 13;
+	double began;
 
 	doing(early ? "put before the entry" : "put", n);
 	if (tgt) {
@@ -316,6 +346,7 @@ static void one_put(uint32_t n, uint32_t step, bool polled, bool early)
 		fill(src + loff, n, step);
 	barrier();
 	target_looks();
+	began = check_now();
 	if (ini && !given_up())
 		call(PtlPutRegion(src_md, loff, n, PTL_ACK_REQ, target, polled ? PT_POLLED : PT, 0, step, roff, 1000 +
 				  step),
@@ -328,6 +359,7 @@ static void one_put(uint32_t n, uint32_t step, bool polled, bool early)
 	target_polls();
 	if (ini && !given_up())
 		two_events(n, loff, roff, step, PTL_EVENT_ACK);
+	took = check_now() - began;
 	barrier();
 	if (tgt && !given_up() && target_event(PTL_EVENT_PUT_END, n, roff, true, step))
 		look_at(dst + roff, n, step, 0xa5);
@@ -384,20 +416,16 @@ static void one_swap(uint32_t n, uint32_t step)
 
 /* ---- how fast ---- */
 
-/* A target that does nothing but look until @count messages are there, so that none finds it away. */
-static void progress_until(int count)
+static double median(double *t, int count)
 {
-	ptl_sr_value_t was = 0, is = 0;
-	double until = check_now() + patience;
+	for (int i = 1; i < count; i++)		/* by insertion: short, and nearly in order */
+		for (int k = i; k && t[k] < t[k - 1]; k--) {
+			double x = t[k];
 
-	PtlNIStatus(ni, PTL_SR_RECV_COUNT, &was);
-	barrier();
-	do {
-		for (int i = 0; i < 256; i++)
-			PtlProgress(ni, 0);
-		sched_yield();
-		PtlNIStatus(ni, PTL_SR_RECV_COUNT, &is);
-	} while (is - was < count && !given_up() && check_now() < until);
+			t[k] = t[k - 1];
+			t[k - 1] = x;
+		}
+	return t[count / 2];
 }
 
 /* @count operations one after the other; the median, in seconds. */
@@ -407,16 +435,10 @@ static double timed(bool get, uint32_t n, int count, bool polled)
 	ptl_event_t ev;
 
 	doing(get ? "timed get" : "timed put", n);
-	if (tgt && path == CHECK_INBOX && !get)
-		progress_until(count);
-	else
-		barrier();
+	barrier();
 	for (int i = 0; i < count && ini && !given_up(); i++) {
-		double t0;
+		double t0 = check_now();
 
-		if (path == CHECK_INBOX)
-			PtlProgress(ni, 0);
-		t0 = check_now();
 		if (get) {
 			call(PtlGetRegion(get_md, GUARD, n, target, PT, 0, 1, GUARD), "PtlGet");
 			next(ieq, &ev);
@@ -434,14 +456,65 @@ static double timed(bool get, uint32_t n, int count, bool polled)
 	barrier();
 	for (int i = 0; i < count && tgt && (ini || quiet) && !given_up(); i++)
 		next(teq, &ev);
-	for (int i = 1; i < count; i++)		/* by insertion: short, and nearly in order */
-		for (int k = i; k && t[k] < t[k - 1]; k--) {
-			double x = t[k];
+	return median(t, count);
+}
 
-			t[k] = t[k - 1];
-			t[k - 1] = x;
+/* ---- the inbox ---- */
+
+static uint32_t inbox_max(void)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+
+	return k ? (uint32_t)k->inbox_max : 0;
+}
+
+/*
+ * Put until @count have gone by the inbox, and store what these took in @t. A put is left there only when the target
+ * is found inside a polling call, and rank 0 learns by and by that it polls: others go straight. All ranks
+ * read the same counter between two barriers, and so agree on how often. How many went, at least one.
+ */
+static int by_inbox(uint32_t n, uint32_t *step, int count, double *t)
+{
+	int tries, got = 0;
+
+	for (tries = 0; tries < TRIES + 4 * count && got < count && !given_up(); tries++) {
+		uint64_t was = taken();
+
+		one_put(n, (*step)++, false, false);
+		t[got] = took;
+		got += taken() != was;
+	}
+	if (!got && !given_up())
+		fail("none of %d was left in the inbox: the target was never found inside a polling call", tries);
+	return got;
+}
+
+/* The path by the inbox: each size that may go there did, and is timed; those beyond it are only sent. */
+static void inbox_sizes(uint32_t *step)
+{
+	uint32_t max = inbox_max(), count = 0;
+	double t[1];
+
+	for (size_t i = 0; i < NSIZES; i++) {
+		if (sizes[i] <= max) {
+			by_inbox(sizes[i], step, 1, t);
+			longest_said = sizes[i];
+			count++;
+		} else {
+			one_put(sizes[i], (*step)++, false, false);
 		}
-	return t[count / 2];
+	}
+	snprintf(sizes_said, sizeof(sizes_said), "%u sizes to %u bytes each by the inbox", count, longest_said);
+}
+
+/* How long those take that go by it. */
+static void time_inbox(void)
+{
+	static double t[100];
+	uint32_t step = 1;
+
+	me->put_us = 1e6 * median(t, by_inbox(longest_said < 8 ? longest_said : 8, &step, 100, t));
+	me->put_gbps = (double)longest_said * 1e-9 / median(t, by_inbox(longest_said, &step, 10, t));
 }
 
 /* ---- the walk ---- */
@@ -514,11 +587,12 @@ static void which_way(const struct look_talk *was)
 		return;
 	for (int k = 0; k < LOOK_PATH_MAX; k++)
 		n[k] = t.count[k] - was->count[k];
-	snprintf(me->ways, sizeof(me->ways), "%llu inbox, %llu put, %llu get, %llu cma, %llu bounce",
+	snprintf(me->ways, sizeof(me->ways), "%llu inbox, %llu put, %llu get, %llu cma, %llu bounce%s%s",
 		 (unsigned long long)n[LOOK_INBOX], (unsigned long long)n[LOOK_PUT], (unsigned long long)n[LOOK_GET],
-		 (unsigned long long)n[LOOK_CMA], (unsigned long long)n[LOOK_HAND]);
+		 (unsigned long long)n[LOOK_CMA], (unsigned long long)n[LOOK_HAND], sizes_said[0] ? "; " : "",
+		 sizes_said);
 	if ((path == CHECK_WINDOW && (n[LOOK_CMA] || n[LOOK_HAND] || !n[LOOK_PUT] || !n[LOOK_GET])) ||
-	    (path == CHECK_INBOX && !n[LOOK_INBOX]) || (path == CHECK_POLLED && n[LOOK_INBOX] < NSIZES / 2) ||
+	    (path == CHECK_POLLED && n[LOOK_INBOX] < NSIZES / 2) ||
 	    (path == CHECK_CMA && (!n[LOOK_CMA] || n[LOOK_HAND])) || (path == CHECK_BOUNCE && (!n[LOOK_HAND] ||
 		    n[LOOK_CMA])))
 		fail("%s", me->ways);
@@ -528,12 +602,10 @@ static void all_sizes(bool polled)
 {
 	uint32_t step = 1;
 
-	/* the initiator finds out by and by that the target looks: give it a few to find out with */
-	for (size_t i = 0; path == CHECK_INBOX && i < 4 * NSIZES; i++)
-		if (sizes[i % NSIZES] <= 64)
-			one_put(sizes[i % NSIZES], step++, false, false);
+	if (path == CHECK_INBOX)
+		inbox_sizes(&step);
 	for (size_t i = 0; i < NSIZES; i++) {
-		if (sizes[i] <= check_path[path].max) {
+		if (sizes[i] <= check_path[path].max && path != CHECK_INBOX) {
 			one_put(sizes[i], step++, polled, false);
 			if (polled)
 				one_put(sizes[i], step++, true, true);
@@ -555,6 +627,7 @@ void check_walk(enum check_path p, struct check_page *pg, struct check_rank *res
 	page = pg;
 	patience = seconds;
 	broken = have_event = false;
+	sizes_said[0] = 0;
 	ini = tgt = false;
 	if (!check_open(result))
 		return;
@@ -572,9 +645,13 @@ void check_walk(enum check_path p, struct check_page *pg, struct check_rank *res
 	if (ini && !given_up())
 		which_way(&was);
 	messages = me->messages;
-	me->put_us = 1e6 * timed(false, 8, 100, polled);
-	me->get_us = polled ? 0 : 1e6 * timed(true, 8, 50, false);
-	me->put_gbps = (double)max * 1e-9 / timed(false, max, 10, polled);
+	if (p == CHECK_INBOX) {
+		time_inbox();
+	} else {
+		me->put_us = 1e6 * timed(false, 8, 100, polled);
+		me->get_us = polled ? 0 : 1e6 * timed(true, 8, 50, false);
+		me->put_gbps = (double)max * 1e-9 / timed(false, max, 10, polled);
+	}
 	me->messages = messages;
 	barrier();
 	if (tgt)

@@ -3,8 +3,9 @@ dist_bin_SCRIPTS = tools/aprun tools/yod
 bin_PROGRAMS += tools/ptl_info tools/ptl_check
 tools_ptl_check_SOURCES = tools/ptl_check.c tools/check.h tools/check_walk.c tools/info.h tools/info_job.c \
 	tools/info_show.c tools/json.c $(portals_look_sources)
-tools_ptl_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/look
-tools_ptl_check_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
+tools_ptl_check_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt -I$(top_srcdir)/portals/lib \
+	-I$(top_srcdir)/portals/look
+tools_ptl_check_LDADD = portals/libportals.la portals/rt/libp3rt.la nal/smartmap/libsmartmap.la
 tools_ptl_info_SOURCES = tools/ptl_info.c tools/info.h tools/info_job.c tools/info_show.c tools/json.c $(portals_look_sources)
 tools_ptl_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/rt -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/look
 tools_ptl_info_LDADD = portals/rt/libp3rt.la nal/smartmap/libsmartmap.la

@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "info.h"
+#include "p3_knobs.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -89,6 +90,7 @@ static void line(enum check_path p, const struct check_rank *r)
 static const char *switched_off(enum check_path p)
 {
 	const char *smartmap = getenv("PTL_SMARTMAP"), *cma = getenv("PTL_CMA");
+	const struct p3_knobs *k = p3_knobs_get(NULL);
 
 #ifndef HAVE_LIBEV
 	if (p == CHECK_TCP)
@@ -96,6 +98,8 @@ static const char *switched_off(enum check_path p)
 #endif
 	if (smartmap && !strcasecmp(smartmap, "no") && p == CHECK_WINDOW)
 		return "PTL_SMARTMAP=no";
+	if (p == CHECK_INBOX && k && !k->inbox_max)
+		return "PTL_INBOX_MAX=0";
 	if (cma && !strcasecmp(cma, "no") && p == CHECK_CMA)
 		return "PTL_CMA=no";
 	return NULL;
@@ -394,17 +398,29 @@ static int be_rank(char **argv)
 static int in_job(void)
 {
 	struct check_rank r = { 0 };
+	const char *rank = getenv("PMI_RANK");
 	int bad = 0, walked = 0;
 
+	if (rank && atoi(rank) < 2)
+		bind_rank(atoi(rank));		/* nothing is left to do where the launcher has bound us */
 	alarm((unsigned)limit_s + 25);		/* the launcher's start is not ours */
 	if (!check_open(&r)) {
 		printf("ptl_check: %s\n", r.why);
 		return 1;
 	}
 	for (int p = 0; p < CHECK_PATH_MAX; p++) {
+		const char *off = switched_off((enum check_path)p);
+
 		if (!check_possible((enum check_path)p))
 			continue;
 		memset(&r, 0, sizeof(r));
+		if (off) {
+			r.result = CHECK_OFF;
+			snprintf(r.why, sizeof(r.why), "%s", off);
+			if (check_my_rank() == 0)
+				line((enum check_path)p, &r);
+			continue;
+		}
 		check_walk((enum check_path)p, NULL, &r, limit_s / 5);
 		walked++;
 		bad |= r.result == CHECK_FAIL;

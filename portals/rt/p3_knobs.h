@@ -117,7 +117,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c, portals/rt/p3_knobs.c, tools/ptl_check.c")	\
 	V("PMI_RANK", "a number from 0 on", "",						\
 	  "the launcher's number of this process, set by it",				\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c")					\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, tools/ptl_check.c")			\
 	V("PMI_SIZE", "a number from 1 on", "",						\
 	  "number of processes, set by the launcher",					\
 	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, nal/smartmap/heap.c")		\

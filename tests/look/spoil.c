@@ -3,13 +3,14 @@
  * spoil.c - to be preloaded: breaks one path, for who is to notice
  *
  * SPOIL=cma: each copy by the kernel of more than 4,000 bytes gets one byte wrong. SPOIL=cma-refused: none can
- * be made (as a container's seccomp filter does it, but by the first call). SPOIL=tcp: what is sent after the
- * first 20 times is eaten.
+ * be made (as a container's seccomp filter does it, but by the first call). SPOIL=cma-unbound: none by a process that
+ * may run on more than one processor. SPOIL=tcp: what is sent after the first 20 times is eaten.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,12 +27,19 @@ static int want(const char *what)
 	return s && !strcmp(s, what);
 }
 
+static int bound(void)
+{
+	cpu_set_t may;
+
+	return !sched_getaffinity(0, sizeof(may), &may) && CPU_COUNT(&may) == 1;
+}
+
 SPOIL ssize_t process_vm_readv(pid_t pid, const struct iovec *own, unsigned long n, const struct iovec *other,
 			       unsigned long m, unsigned long flags)
 {
 	ssize_t got;
 
-	if (want("cma-refused")) {
+	if (want("cma-refused") || (want("cma-unbound") && !bound())) {
 		errno = EPERM;
 		return -1;
 	}

@@ -25,12 +25,24 @@ ok $? t_all_paths
 ok $? t_a_line_for_each
 grep -qE '^window .*\([0-9]+ inbox, [0-9]+ put, 33 get, 0 cma, 0 bounce' said &&
 	grep -qE '^polled .*\(54 inbox, 0 put, 0 get' said &&
+	grep -qE '^inbox .*19 sizes to 512 bytes each by the inbox' said &&
 	grep -qE '^cma .* [1-9][0-9]* cma, 0 bounce' said && grep -qE '^bounce .* 0 cma, [1-9][0-9]* bounce' said
 ok $? t_each_goes_its_own_way
 PTL_CMA=no "$check" -t 20 --json cma window >said 2>&1 &&
 	grep -q '{"path":"cma","result":"off","why":"PTL_CMA=no"}' said &&
 	grep -q '"path":"window","result":"pass"' said
 ok $? t_off_is_no_failure_and_json
+PTL_INBOX_MAX=64 "$check" -t 20 inbox >said 2>&1 &&
+	grep -q '; 12 sizes to 64 bytes each by the inbox' said
+ok $? t_longer_ones_are_not_claimed_for_the_inbox
+PTL_INBOX_MAX=0 "$check" -t 20 inbox >said 2>&1 && grep -qE '^inbox +off +PTL_INBOX_MAX=0$' said
+ok $? t_no_inbox
+if [ "$(nproc)" -gt 1 ]; then
+	spoilt cma-unbound cma	# copies that a process makes that is not bound are refused
+	ok $? t_each_on_its_own_core
+else
+	echo "ok $((n += 1)) - t_each_on_its_own_core # SKIP one processor"
+fi
 spoilt cma cma
 [ $? = 1 ] && grep -qE 'cma +FAIL +rank 0, get of 4095 bytes: byte 4000 is 0x' said
 ok $? t_a_wrong_byte
