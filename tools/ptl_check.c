@@ -91,6 +91,7 @@ static const char *switched_off(enum check_path p)
 {
 	const char *smartmap = getenv("PTL_SMARTMAP"), *cma = getenv("PTL_CMA");
 	const struct p3_knobs *k = p3_knobs_get(NULL);
+	static char why[128];
 
 #ifndef HAVE_LIBEV
 	if (p == CHECK_TCP)
@@ -98,6 +99,10 @@ static const char *switched_off(enum check_path p)
 #endif
 	if (smartmap && !strcasecmp(smartmap, "no") && p == CHECK_WINDOW)
 		return "PTL_SMARTMAP=no";
+	if (p == CHECK_WINDOW && k && !(k->adopt & P3_ADOPT_DATA)) {
+		snprintf(why, sizeof(why), "PTL_ADOPT=%.40s: a program's data are in no window", getenv("PTL_ADOPT"));
+		return why;
+	}
 	if (p == CHECK_INBOX && k && !k->inbox_max)
 		return "PTL_INBOX_MAX=0";
 	if (cma && !strcasecmp(cma, "no") && p == CHECK_CMA)

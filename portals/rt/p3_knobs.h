@@ -27,7 +27,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
 	K(adopt, "PTL_ADOPT", flags, "all", 0, P3_ADOPT_ALL, "",			\
 	  "memory that peers may see directly: heap,data,stack, all or none",		\
-	  "nal/smartmap/nal_start.c")							\
+	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
 	K(cma, "PTL_CMA", tri, "try", P3_NO, P3_YES, "",				\
 	  "process_vm_readv for memory outside the windows: no, try, yes",		\
 	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\

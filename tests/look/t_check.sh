@@ -37,6 +37,9 @@ PTL_INBOX_MAX=64 "$check" -t 20 inbox >said 2>&1 &&
 ok $? t_longer_ones_are_not_claimed_for_the_inbox
 PTL_INBOX_MAX=0 "$check" -t 20 inbox >said 2>&1 && grep -qE '^inbox +off +PTL_INBOX_MAX=0$' said
 ok $? t_no_inbox
+PTL_ADOPT=none "$check" -t 20 window inbox >said 2>&1 &&
+	grep -qE "^window +off +PTL_ADOPT=none: a program's data are in no window" said && grep -qE '^inbox +pass' said
+ok $? t_no_data_in_the_windows
 if [ "$(nproc)" -gt 1 ]; then
 	spoilt cma-unbound cma	# copies that a process makes that is not bound are refused
 	ok $? t_each_on_its_own_core
