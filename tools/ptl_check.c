@@ -446,6 +446,7 @@ int main(int argc, char **argv)
 	bool chosen[CHECK_PATH_MAX] = { false };
 	int c, left = 0, bad = 0;
 	double began = check_now();
+	const char *err;
 
 	if (argc == 5 && !strcmp(argv[1], "--pair"))
 		return be_rank(argv + 2);
@@ -475,6 +476,10 @@ int main(int argc, char **argv)
 			return 2;
 		}
 		chosen[p] = true;
+	}
+	if (!p3_knobs_get(&err)) {
+		fprintf(stderr, "ptl_check: %s\n", err);
+		return 2;
 	}
 	if ((getenv("PMI_FD") || getenv("PMI_PORT")) && optind == argc)
 		return in_job();

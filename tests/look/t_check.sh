@@ -64,6 +64,9 @@ ok $? t_losses_are_made_good
 PTL_LOOP=nonsense "$check" -t 20 loop >said 2>&1
 [ $? = 1 ] && grep -qE "loop +FAIL +opening the interface: .*'nonsense' is not understood" said
 ok $? t_what_the_library_says_is_the_cause
+PTL_SMARTMAP=bogus "$check" >said 2>&1
+[ $? = 2 ] && [ "$(grep -c bogus said)" = 1 ] && [ "$(wc -l <said)" = 1 ]
+ok $? t_a_bad_setting_is_said_once
 "$check" nowhere >said 2>&1
 [ $? = 2 ] && grep -q "no path 'nowhere'" said
 ok $? t_usage
