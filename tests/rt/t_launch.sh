@@ -73,6 +73,7 @@ refuses t_node_list_has_no_meaning '-L has no meaning here' a -L 3 ./p
 refuses t_exclusive_has_no_meaning '-F exclusive has no meaning here' a -F exclusive ./p
 refuses t_memory_has_no_meaning '-m has no meaning here' a -m 1G ./p
 refuses t_more_ranks_than_windows '251 ranks on this machine: at most 250 fit' a -n 250 ./p : ./p
+refuses t_more_ranks_fit_on_virtual_nodes '; -N 200 makes virtual nodes' a -n 260 ./p
 refuses t_program_of_this_folder 'the one in this folder is ./hydra' "$tools/aprun" hydra
 "$tools/aprun" -e PATH=/elsewhere no-such-program; ok $? t_program_in_the_path_of_the_ranks
 refuses t_bad_hydra 'is not a program' env MPT_HYDRA="$PWD/none" "$tools/aprun" ./p
