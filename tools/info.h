@@ -23,6 +23,7 @@ struct info_job {
 
 /* info_job.c: all jobs of ours. @which: job id or pid of a rank; 0: all. How many; NULL-free list, or -1: no memory */
 int info_find(uint32_t which, struct info_job **jobs);
+uint32_t info_hidden(void);	/* processes of others, into whose memory maps the last info_find() might not look */
 /* Copy the regions (and what stands behind them) of a job; again where there is a copy. How many could not be read. */
 uint32_t info_copy(struct info_job *j);
 void info_free(struct info_job *jobs, int n);

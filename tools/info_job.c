@@ -32,6 +32,13 @@ static int read_at(int pid, uint64_t from, void *to, size_t len)
 	return n == (ssize_t)len ? 0 : n < 0 ? errno : EFAULT;
 }
 
+static uint32_t hidden;		/* processes that the last search might not look at */
+
+uint32_t info_hidden(void)
+{
+	return hidden;
+}
+
 /* Address of the page of process @pid, or 0. */
 static uint64_t find_page(int pid)
 {
@@ -42,6 +49,7 @@ static uint64_t find_page(int pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "r");
+	hidden += !f && (errno == EACCES || errno == EPERM);
 	while (f && !at && getline(&line, &room, f) > 0)
 		if (strstr(line, "/memfd:" LOOK_FILE " "))
 			sscanf(line, "%llx-", &at);
@@ -75,6 +83,7 @@ static int all_ranks(struct info_rank **out)
 	struct dirent *d;
 	DIR *dir = opendir("/proc");
 
+	hidden = 0;
 	while (dir && (d = readdir(dir)) != NULL) {
 		struct info_rank k = { .unix_pid = atoi(d->d_name) };
 		uint64_t at = isdigit((unsigned char)d->d_name[0]) ? find_page(k.unix_pid) : 0;

@@ -143,9 +143,19 @@ static void job_title(const struct info_job *j, char *s, size_t len)
 			 p->nodes == 1 ? "" : "s", p->nal, p->uid);
 }
 
+/* What was not looked at, behind a sentence that says that there is nothing. */
+static const char *unseen(char *s, size_t len)
+{
+	s[0] = 0;
+	if (info_hidden())
+		snprintf(s, len, "; %u processes%s may not be looked at%s", info_hidden(),
+			 geteuid() ? " of other users" : "", geteuid() ? " (root can)" : "");
+	return s;
+}
+
 static int find_one(uint32_t which, struct info_job **jobs, int *n, const char *what)
 {
-	char title[160];
+	char title[160], more[96];
 
 	*n = info_find(which, jobs);
 	if (*n == 1)
@@ -153,10 +163,10 @@ static int find_one(uint32_t which, struct info_job **jobs, int *n, const char *
 	if (*n < 0)
 		fprintf(stderr, "ptl_info: no memory\n");
 	else if (!*n && which)
-		fprintf(stderr, "ptl_info: %u is no running job here, nor the pid of a rank with an open interface\n",
-			which);
+		fprintf(stderr, "ptl_info: %u is no running job here, nor the pid of a rank with an open interface%s\n",
+			which, unseen(more, sizeof(more)));
 	else if (!*n)
-		fprintf(stderr, "ptl_info: no job with an open interface runs here\n");
+		fprintf(stderr, "ptl_info: no job with an open interface runs here%s\n", unseen(more, sizeof(more)));
 	else
 		fprintf(stderr, "ptl_info: %d jobs run here; %s which?\n", *n, what);
 	for (int i = 0; i < *n; i++) {
@@ -201,6 +211,7 @@ void info_jobs_json(void)
 		json_close('}');
 	}
 	json_close(']');
+	json_pair_num("hidden", info_hidden());
 	if (n >= 0)
 		info_free(jobs, n);
 }
@@ -228,7 +239,7 @@ int info_list(uint32_t which, bool json)
 		}
 	}
 	if (!n)
-		printf("no job with an open interface runs here\n");
+		printf("no job with an open interface runs here%s\n", unseen(text, sizeof(text)));
 	if (n >= 0)
 		info_free(jobs, n);
 	return n < 0;

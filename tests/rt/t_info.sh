@@ -24,6 +24,13 @@ PTL_SPIN=x "$info" -c >out 2>&1; [ $? = 1 ] && grep -q '^PTL_SPIN=x  (BAD' out; 
 "$info" -l >out 2>&1 && grep -q '^  max_pt_index  *127 ' out; ok $? t_limits
 "$info" -c -l >out 2>&1; [ $? = 2 ]; ok $? t_one_thing_at_a_time
 "$info" -p 1 >out 2>&1; [ $? = 1 ] && grep -q '1 is no running job here' out; ok $? t_no_such_job
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$info" 2>/dev/null; then
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$info" -p >out 2>&1
+	[ $? = 1 ] && grep -qE 'no job .* runs here; [1-9][0-9]* processes of other users may not be looked at' out
+	ok $? t_processes_of_others_are_named
+else
+	echo "ok $((n += 1)) - t_processes_of_others_are_named # SKIP needs root, and a build that others can read"
+fi
 if command -v python3 >/dev/null; then
 	PTL_SPIN=9 "$info" --json >out 2>&1 && python3 - <<'END' >out2 2>&1
 import json
