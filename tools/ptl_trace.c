@@ -459,6 +459,7 @@ struct msg {
 	uint32_t op, pt;
 	uint64_t bits;
 	bool call, dropped;
+	bool refused;			/* its call returned an error: nothing was sent */
 	uint64_t steps, drawn;		/* of its arrow: in all, so far */
 };
 
@@ -470,6 +471,22 @@ static bool on_arrow(unsigned kind)
 
 static struct msg *msgs;
 static uint32_t n_msgs;
+
+/* When the call returned that began here; 0: it never did. */
+static uint64_t returned(const struct step *s, int *rc)
+{
+	const struct file *f = &files[s->file];
+
+	for (uint64_t i = s->at + 1; i < f->n; i++)
+		if (f->rec[i].id.kind == P3_TR_RETURN && f->rec[i].id.name == P3_NAME_CALL &&
+				f->rec[i].id.n == s->r->id.n) {
+			*rc = (int)f->rec[i].a[0];
+			return f->rec[i].t;
+		} else if (f->rec[i].id.kind == P3_TR_CALL) {
+			break;
+		}
+	return 0;
+}
 
 static void number_messages(void)
 {
@@ -492,6 +509,7 @@ static void number_messages(void)
 	for (uint64_t i = 0; i < n_steps; i++) {
 		const struct p3_trace_rec *r = steps[i].r;
 		struct msg *m;
+		int rc = 0;
 
 		if (steps[i].msg == NOBODY)
 			continue;
@@ -504,6 +522,8 @@ static void number_messages(void)
 			m->pt = (uint32_t)r->a[2];
 			m->bits = r->a[3];
 		}
+		if (r->id.kind == P3_TR_CALL && returned(&steps[i], &rc) && rc)
+			m->refused = true;
 		m->dropped |= r->id.kind == P3_TR_DROP;
 		m->steps += on_arrow(r->id.kind);
 	}
@@ -596,22 +616,6 @@ static void write_event(const struct step *s, const char *cat, const char *prefi
 	end_slice(s, s->from);
 }
 
-/* When the call returned that began here; 0: it never did. */
-static uint64_t returned(const struct step *s, int *rc)
-{
-	const struct file *f = &files[s->file];
-
-	for (uint64_t i = s->at + 1; i < f->n; i++)
-		if (f->rec[i].id.kind == P3_TR_RETURN && f->rec[i].id.name == P3_NAME_CALL &&
-				f->rec[i].id.n == s->r->id.n) {
-			*rc = (int)f->rec[i].a[0];
-			return f->rec[i].t;
-		} else if (f->rec[i].id.kind == P3_TR_CALL) {
-			break;
-		}
-	return 0;
-}
-
 static void write_step(const struct step *s)
 {
 	const struct p3_trace_rec *r = s->r;
@@ -622,7 +626,8 @@ static void write_step(const struct step *s)
 	switch (r->id.kind) {
 	case P3_TR_CALL:
 		until = returned(s, &rc);
-		slice(s, s->from, until ? until : shown_until(s), "call", "%s", NAME(op_name, r->a[0] >> 32));
+		slice(s, s->from, until ? until : shown_until(s), "call", "%s%s", NAME(op_name, r->a[0] >> 32),
+		      until && rc ? " (refused)" : "");
 		fprintf(out, ",\"md\":%u,\"hdr_data\":\"0x%" PRIx64 "\"", (unsigned)r->a[0], r->a[4]);
 		fprintf(out, ",\"nid\":%u,\"pid\":%u", (unsigned)(r->a[1] >> 32), (unsigned)r->a[1]);
 		if (until)
@@ -737,7 +742,7 @@ static int by_start(const void *a, const void *b)
 
 static void write_all(void)
 {
-	uint32_t dropped = 0, ranks = 0;
+	uint32_t dropped = 0, refused = 0, ranks = 0;
 
 	qsort(steps, n_steps, sizeof(*steps), by_start);
 	t0 = n_steps ? steps[0].from : 0;
@@ -767,12 +772,18 @@ static void write_all(void)
 	}
 	for (uint64_t i = 0; i < n_steps; i++)
 		write_step(&steps[i]);
-	for (uint32_t m = 0; m < n_msgs; m++)
-		dropped += msgs[m].dropped;
-	fprintf(out, "\n],\"otherData\":{\"ranks\":%u,\"messages\":%u,\"dropped\":%u,\"records\":%" PRIu64
+	for (uint32_t m = 0; m < n_msgs; m++) {
+		dropped += msgs[m].dropped && !msgs[m].refused;
+		refused += msgs[m].refused;
+	}
+	fprintf(out, "\n],\"otherData\":{\"ranks\":%u,\"messages\":%u,\"dropped\":%u,\"refused\":%u,"
+		"\"records\":%" PRIu64
 		",\"lost\":%" PRIu64
-		"}}\n", ranks, n_msgs, dropped, n_steps, lost);
-	fprintf(stderr, "ptl_trace: %u ranks, %u messages, %u of them dropped\n", ranks, n_msgs, dropped);
+		"}}\n", ranks, n_msgs - refused, dropped, refused, n_steps, lost);
+	fprintf(stderr, "ptl_trace: %u ranks, %u messages, %u of them dropped", ranks, n_msgs - refused, dropped);
+	if (refused)
+		fprintf(stderr, "; %u calls were refused, and sent nothing", refused);
+	fputc('\n', stderr);
 	if (lost)
 		fprintf(stderr, "ptl_trace: %" PRIu64 " records are missing: a thread keeps only PTL_TRACE_RECORDS of "
 			"them "

@@ -50,6 +50,11 @@ if [ -n "$net" ]; then
 	path "frames: a reply comes back" PtlGet frame answer=REPLY_END -- -N 1 get 50 100
 fi
 
+job polled 1 9000	# longer than a polled entry takes
+grep -q '"messages":0,"dropped":0,"refused":1,' trace.json && grep -q '"name":"PtlPut (refused)"' trace.json &&
+	grep -q ' 0 messages, 0 of them dropped; 1 calls were refused' err
+ok $? "a call that is refused is named so, and is no message"
+
 killed=(-k 1)
 T_POLL=1 job die 400 8
 perl "$src/check.pl" trace.json PtlPut 400 inbox,window some=1 &&
