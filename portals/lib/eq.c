@@ -10,6 +10,48 @@
  */
 #include "p3l.h"
 
+/* Queue @i was freed and has not been given back yet. */
+static bool in_limbo(const struct p3l_ni *ni, uint32_t i)
+{
+	return (p3_load_acq(&ni->eq[i].flags) & (P3L_EQ_USED | P3L_EQ_LIMBO)) == P3L_EQ_LIMBO;
+}
+
+/* An operation may be about to log to freed queue @i: its record says so. */
+static bool recorded(const struct p3l_ni *ni, uint32_t i)
+{
+	uint32_t was = (i + 1) | ((ni->eq[i].gen - 1) & P3L_GEN_MASK) << 16;
+
+	for (uint32_t s = 0; s < p3l_slots(ni); s++)
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
+			uint32_t state = p3_load_acq(&op->state);
+
+			if (state >= P3L_OP_PREP && state < P3L_OP_LEAVE && p3_load(&op->eq) == was)
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Give freed queues back, each as soon as nobody can post into it any more. Whoever found it by its old generation did
+ * so under the lock of a portal table entry, which we have had since; or has a record that names it; or is a send or
+ * reply of our own. Whoever comes later finds that it is gone, so its MDs may stay. own_lock, and reap_lock, so that
+ * nobody fills its holes
+ */
+static void give_back(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	if (!p3l_writers_out(env, ni))
+		return;
+	for (uint32_t i = 0; i < P3L_MAX_EQ && i < ni->max_eq; i++) {
+		struct p3l_eq *q = &ni->eq[i];
+
+		if (!in_limbo(ni, i) || recorded(ni, i))
+			continue;
+		if (p3_likely(p3l_eq_slot(ni, q, 0)))	/* not overwritten */
+			p3l_space_free(ni, q->slots, q->log2 + 6);
+		p3_store_rel(&q->flags, 0);
+	}
+}
 
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
 {
@@ -17,13 +59,21 @@ int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, s
 	struct p3l_eq *q;
 	uint64_t off;
 	int rc = PTL_NO_SPACE;
+	bool back = false;
 
 	while (log2 < 25 && ((uint64_t)1 << log2) < count)
 		log2++;
 	if (((uint64_t)1 << log2) < count)
 		return PTL_NO_SPACE;
+	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && !back; i++)
+		back = in_limbo(ni, i);
+	back = back && p3l_reap_hold(env, ni);
 	p3l_own_lock(env, ni);
-	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && (ni->eq[i].flags & P3L_EQ_USED); i++)
+	if (back) {
+		give_back(env, ni);
+		p3_store_rel(&ni->reap_lock, 0);
+	}
+	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && ni->eq[i].flags; i++)
 		;
 	if (i == P3L_MAX_EQ || i == ni->max_eq)
 		goto out;
@@ -59,30 +109,19 @@ bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref r)
 }
 
 /*
- * MDs that still name the queue keep its index; their eq_gen no longer fits, so they log nothing. A mover that has
- * reserved a ticket already posts into the slots: they are given back to the space only when none is outstanding.
+ * MDs that still name the queue keep its index; their generation no longer fits, so they log nothing. A mover that
+ * has found it already may still take a ticket and post: the queue is in limbo until p3l_eq_alloc() finds that there
+ * is none.
  */
 int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
 	struct p3l_eq *q = &ni->eq[r.idx];
-	bool outstanding = false;
-	uint32_t tail;
 
 	if (!p3l_eq_valid(ni, r))
 		return PTL_EQ_INVALID;
 	p3l_own_lock(env, ni);
 	p3_store(&q->gen, q->gen + 1);
-	p3_fence();
-	tail = p3_load(&q->tail);
-	for (uint32_t t = tail - (1u << (q->log2 & 31)); t != tail && !outstanding; t++) {
-		const struct p3l_slot *s = p3l_eq_slot(ni, q, t);
-
-		outstanding = !s || p3_load_acq(&s->word) != (t << 1 | 1);
-	}
-	if (!outstanding) {
-		p3l_space_free(ni, q->slots, q->log2 + 6);
-		p3_store_rel(&q->flags, 0);
-	}	/* else the entry stays out of use for good: rare, bounded by max_eq */
+	p3_store_rel(&q->flags, P3L_EQ_LIMBO);
 	p3l_own_unlock(env, ni);
 	return PTL_OK;
 }

@@ -19,7 +19,8 @@
  *
  * Locks, in the order in which they may be taken (one of each kind at a time, but for rlock):
  *   lane.lock -> pt[].lock
- *   ni.own_lock -> pt[].lock -> eq[].rlock, upwards    (own_lock: threads of the owner only; pools and setup. rlock: readers)
+ *   ni.reap_lock -> ni.own_lock -> pt[].lock -> eq[].rlock, upwards
+ *	(reap_lock, own_lock: threads of the owner only; what the dead left, pools and setup. rlock: readers)
  *   swap[], upwards; nothing inside  (swap.c)
  * pt[0..127] protect their match list with its MEs and MDs; pt[128..143] are stripes for MDs on no list. A lock word
  * holds slot + 1 of its holder, so that the lock of a dead holder can be taken over.
@@ -196,7 +197,7 @@ _Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
 
 enum { P3L_VOID = 15 };	/* event kind */
 
-enum { P3L_EQ_USED = 1 };
+enum { P3L_EQ_USED = 1, P3L_EQ_LIMBO = 2 /* freed, not given back: somebody may be about to post */ };
 
 /* Writers read the middle line with each event: the reader must not write there, nor another writer. */
 struct p3l_eq {
@@ -966,6 +967,9 @@ bool p3l_walk_next(struct p3l_walk *w, uint64_t *addr, uint64_t *len);
 /* reap.c */
 void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt);
 unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni);	/* finish operations of the dead; how many */
+bool p3l_reap_hold(const struct p3l_env *env, struct p3l_ni *ni);	/* take reap_lock, with patience */
+/* All that held a lock, and all sends and replies of our own, are over: once since, each. False: not now. own_lock, reap_lock */
+bool p3l_writers_out(const struct p3l_env *env, struct p3l_ni *ni);
 
 static inline void p3l_count(const struct p3l_env *env, uint64_t *c, uint64_t n)
 {

@@ -354,6 +354,21 @@ static bool recorded(const struct p3l_ni *ni, uint32_t eq, uint32_t t)
 	return false;
 }
 
+/* Each send and reply of our own that was under way is over. */
+static bool sends_over(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		uint32_t was = p3_fetch_add(&ni->own_epoch, 1) & 1;
+
+		for (unsigned n = 0; p3_load_acq(&ni->own_ops[was]);) {
+			if (++n > PATIENCE)
+				return false;
+			env->relax(n);
+		}
+	}
+	return true;
+}
+
 /* Each lock has been free, each ticket reserved without lock is in its record, each send that was under way is over. */
 static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 {
@@ -380,16 +395,36 @@ static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 				env->relax(n);
 			}
 		}
-	for (int turn = 0; turn < 2; turn++) {
-		uint32_t was = p3_fetch_add(&ni->own_epoch, 1) & 1;
+	return sends_over(env, ni);
+}
 
-		for (unsigned n = 0; p3_load_acq(&ni->own_ops[was]);) {
+bool p3l_reap_hold(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	for (unsigned n = 0; !p3_cas32(&ni->reap_lock, 0, env->self);) {
+		if (++n > PATIENCE)
+			return false;
+		env->relax(n);
+	}
+	return true;
+}
+
+bool p3l_writers_out(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	for (uint32_t i = 0; i < P3L_MAX_PT + P3L_PT_STRIPES; i++) {
+		for (unsigned n = 0; !p3_cas32(&ni->pt[i].lock, 0, env->self);) {
+			uint32_t holder = p3_load(&ni->pt[i].lock);
+
+			if (holder && holder != env->self && !env->alive(holder - 1)) {
+				p3l_lock(env, ni, i);	/* what it left half done may be an event */
+				break;
+			}
 			if (++n > PATIENCE)
 				return false;
 			env->relax(n);
 		}
+		p3l_unlock(ni, i);
 	}
-	return true;
+	return env->single || sends_over(env, ni);
 }
 
 /* The first ticket of slot @i that is not posted; @tail or beyond: none that was reserved before that was noted. */
@@ -452,7 +487,7 @@ static void fill_holes(const struct p3l_env *env, struct p3l_ni *ni)
 	p3_store(&ni->holes, 0);	/* M:eq.holes first: who sets it again meanwhile is looked at next time */
 	p3_fence();			/* M:eq.holes-fence */
 	for (uint32_t eq = 0; eq < P3L_MAX_EQ; eq++)
-		if ((p3_load_acq(&ni->eq[eq].flags) & P3L_EQ_USED) && !fill_queue(env, ni, eq))
+		if (p3_load_acq(&ni->eq[eq].flags) && !fill_queue(env, ni, eq))
 			left = true;
 	if (left)
 		p3_store(&ni->holes, 1);	/* M:eq.left */

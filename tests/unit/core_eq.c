@@ -233,20 +233,125 @@ static void t_a_freed_queue_is_stale_and_its_slots_come_back(void)
 	CHECK_INT(rc, 0);
 }
 
-static void t_slots_that_a_writer_still_owes_are_not_reused(void)
+/* An MD on portal 3 that logs to the queue. */
+static void attach(unsigned options)
 {
-	struct p3l_ref old, r;
-	uint32_t t;
+	ptl_md_t v = c_md(0x1000, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | options);
+	struct p3l_md_args a = { .md = &v, .eq = (eq.idx + 1) | eq.gen << 16 };
+	struct p3l_ref me, md;
+
+	CHECK_INT(p3l_memd_attach(&env, ni, 3, C_ANY, 0, ~0ULL, PTL_UNLINK, PTL_INS_AFTER, &a, PTL_UNLINK, &me, &md),
+		  PTL_OK);
+}
+
+/* An operation of mover 1 is matched to it. */
+static struct p3l_op *begin(struct p3l_env *mover)
+{
+	struct p3l_hdr h = c_hdr(P3L_PUT, 1, 3, 0, 8);
+	struct p3l_op *op;
+
+	*mover = c_env(1, false);
+	op = p3l_op_get(mover, ni);
+	CHECK_INT(p3l_target_begin(mover, ni, &h, op, false), P3L_MATCHED);
+	return op;
+}
+
+/* Make one queue more; was the place of @old used? */
+static bool reused(struct p3l_ref old)
+{
+	uint64_t slots = ni->eq[old.idx].slots, was = ni->space;
+	struct p3l_ref r = { 0, 0 };
+
+	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &r), PTL_OK);
+	CHECK((r.idx == old.idx) == (ni->eq[r.idx].slots == slots));
+	CHECK((r.idx == old.idx) == (ni->space == was));
+	CHECK(p3l_eq_idle(ni, r.idx) && !p3l_eq_ready(ni, r.idx));
+	return r.idx == old.idx;
+}
+
+static void t_a_queue_that_a_mover_may_post_to_is_not_reused(void)
+{
+	for (int late = 0; late < 2; late++) {		/* stopped after it has found the queue; has taken a ticket */
+		struct p3l_env mover;
+		struct p3l_ref old;
+		struct p3l_op *op;
+		uint32_t t = 0;
+
+		fresh(4);
+		old = eq;
+		attach(0);
+		op = begin(&mover);
+		CHECK_INT(p3l_eq_of(ni, op->eq), (int)old.idx);
+		if (late)
+			t = p3l_eq_reserve(ni, old.idx);
+		CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
+		CHECK(!reused(old));
+		if (!late)
+			t = p3l_eq_reserve(ni, old.idx);
+		post(t, 1);				/* harmless */
+		CHECK(!reused(old));
+		p3l_target_end(&mover, ni, op, PTL_NI_OK);
+		CHECK(reused(old));
+		op = begin(&mover);			/* the MD is still there, and logs nothing */
+		p3l_target_end(&mover, ni, op, PTL_NI_OK);
+		CHECK(p3l_eq_idle(ni, old.idx));
+	}
+}
+
+static void t_a_ticket_that_nobody_will_use_does_not_cost_the_queue(void)
+{
+	struct p3l_env mover;
+	struct p3l_ref old;
+	struct p3l_op *op;
 
 	fresh(4);
 	old = eq;
-	t = p3l_eq_reserve(ni, eq.idx);
+	attach(PTL_MD_EVENT_START_DISABLE);
+	op = begin(&mover);				/* has the ticket of its END */
+	CHECK_INT(ni->eq[old.idx].tail, 1);
 	CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
-	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &r), PTL_OK);
-	CHECK(r.idx != old.idx && ni->eq[r.idx].slots != ni->eq[old.idx].slots);
-	eq = old;
-	post(t, 1);			/* harmless */
-	CHECK(p3l_eq_idle(ni, r.idx) && !p3l_eq_ready(ni, r.idx));
+	CHECK(!reused(old));
+	p3l_target_end(&mover, ni, op, PTL_NI_OK);
+	CHECK(reused(old));
+}
+
+static void t_a_lock_or_a_send_may_hide_a_writer(void)
+{
+	for (int what = 0; what < 4; what++) {
+		struct p3l_ref old;
+
+		fresh(4);
+		old = eq;
+		CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
+		if (what == 0)
+			ni->pt[3].lock = 2;
+		else if (what < 3)
+			ni->own_ops[what - 1] = 1;
+		else
+			ni->reap_lock = 1;	/* another thread may be filling holes */
+		CHECK(!reused(old));
+		ni->pt[3].lock = ni->own_ops[0] = ni->own_ops[1] = ni->reap_lock = 0;
+		CHECK(reused(old));
+	}
+}
+
+static void t_a_queue_of_the_dead_comes_back_when_they_are_buried(void)
+{
+	struct p3l_env mover;
+	struct p3l_ref old;
+
+	fresh(4);
+	old = eq;
+	attach(0);
+	begin(&mover);
+	CHECK_INT(p3l_eq_free(&env, ni, eq), PTL_OK);
+	c_dead[1] = true;
+	ni->pt[5].lock = 2;
+	CHECK(!reused(old));
+	CHECK_INT(ni->pt[5].lock, 0);
+	CHECK_INT(p3l_reap(&env, ni), 1);
+	CHECK(reused(old));
+	c_dead[1] = false;
 }
 
 static void t_nonsense_in_a_queue_is_counted_not_followed(void)
@@ -272,7 +377,10 @@ int main(void)
 		T(t_holes_are_filled_when_the_counters_wrap),
 		T(t_a_loss_that_comes_while_an_event_is_shown_is_told_with_the_next),
 		T(t_counters_wrap),
-		T(t_a_freed_queue_is_stale_and_its_slots_come_back), T(t_slots_that_a_writer_still_owes_are_not_reused),
+		T(t_a_freed_queue_is_stale_and_its_slots_come_back),
+		T(t_a_queue_that_a_mover_may_post_to_is_not_reused),
+		T(t_a_ticket_that_nobody_will_use_does_not_cost_the_queue), T(t_a_lock_or_a_send_may_hide_a_writer),
+		T(t_a_queue_of_the_dead_comes_back_when_they_are_buried),
 		T(t_nonsense_in_a_queue_is_counted_not_followed), { 0 } };
 
 	return t_run(cases);

@@ -407,9 +407,11 @@ static bool s_eq_alloc(void)
 	static const uint32_t counts[] = { 1, 2, 3, 4, 5, 8, 16, 32 };
 	uint32_t n = counts[pick(8)];
 	struct p3l_ref ref;
-	int eq = -1, rc, want = r_eq_alloc(R, n, &eq);
+	bool single = chance(50);
+	int eq = -1, rc, want = r_eq_alloc(R, n, single, &eq);
 
-	SAY("%d: EQAlloc %u", step_no, n);
+	SAY("%d: EQAlloc %u%s", step_no, n, single ? " by one thread" : "");
+	env[0].single = single;
 	rc = p3l_eq_alloc(&env[0], L, n, &ref);
 	SAME(rc, want, "return code");
 	if (rc == PTL_OK)
@@ -569,6 +571,7 @@ static bool s_local(void)
 		p->send = (struct p3l_send){ .md = md_ref[md], .len = whole ? P3L_WHOLE : len, .loff = off,
 					     .match_bits = bits, .hdr_data = bits + 1, .pt = (uint32_t)pt };
 		want = r_send_begin(R, md, whole, off, len, 0, pt, bits, bits + 1, &p->r);
+		env[0].single = false;		/* counted, for p3l_eq_alloc() */
 		rc = p3l_send_begin(&env[0], L, &p->send);
 		SAME(rc, want, "return code");
 		if (rc == PTL_OK) {
@@ -586,6 +589,7 @@ static bool s_local(void)
 		p->reply = (struct p3l_reply){ .md = md_ref[md], .off = off, .rlength = len, .mlength = ml,
 					       .target_slot = 3, .pt = (uint32_t)pt, .match_bits = bits };
 		want = r_reply_begin(R, md, off, len, ml, 3, pt, bits, &p->r);
+		env[0].single = false;
 		rc = p3l_reply_begin(&env[0], L, &p->reply);
 		SAME(rc, want, "reply taken");
 		if (rc) {

@@ -10,15 +10,18 @@
 
 /* ---- event queues ---- */
 
-int r_eq_alloc(struct r_ni *r, uint64_t count, int *out)
+int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out)
 {
 	uint32_t n = 4, in_use = 0;	/* never fewer than one operation may log */
 	struct r_eq *q;
 
 	while (n < count)
 		n *= 2;			/* "at least that many slots" */
-	for (int i = 0; i < r->n_eq; i++)
+	for (int i = 0; i < r->n_eq; i++) {
+		if ((single || !r->sends) && !r->eq[i].ops)
+			r->eq[i].retired = false;
 		in_use += r->eq[i].live || r->eq[i].retired;
+	}
 	if (in_use == r->max_eq)
 		return PTL_NO_SPACE;
 	*out = r->n_eq++;
@@ -29,7 +32,7 @@ int r_eq_alloc(struct r_ni *r, uint64_t count, int *out)
 	return PTL_OK;
 }
 
-/* A queue with a promised event that has not come yet is not used again. */
+/* Its place is used again when nobody can be about to post there: looked at when one is wanted. */
 int r_eq_free(struct r_ni *r, int eq)
 {
 	struct r_eq *q = &r->eq[eq];
@@ -37,8 +40,7 @@ int r_eq_free(struct r_ni *r, int eq)
 	if (!q->live)
 		return PTL_EQ_INVALID;
 	q->live = false;
-	for (uint32_t t = q->tail > q->n ? q->tail - q->n : 0; t < q->tail; t++)
-		q->retired |= !q->ev[t].posted;
+	q->retired = true;
 	return PTL_OK;
 }
 
@@ -467,6 +469,14 @@ static struct r_event event_of(const struct r_op *op, int kind, uint32_t fail)
 				 .link = op->link, .fail = fail, .epoch = op->epoch, .shown = op->shown };
 }
 
+static void under_way(struct r_ni *r, const struct r_op *op, int by)
+{
+	if (op->kind == PTL_EVENT_SEND_END || op->kind == PTL_EVENT_REPLY_END)
+		r->sends += by;
+	else if (op->eq >= 0)
+		r->eq[op->eq].ops += by;
+}
+
 /* 4.5: charge the MD and promise the events of an operation that begins. */
 static void begin(struct r_ni *r, struct r_op *op, bool max_size)
 {
@@ -485,6 +495,7 @@ static void begin(struct r_ni *r, struct r_op *op, bool max_size)
 	op->shown = m->v;
 	op->eq = m->eq;
 	op->no_end = !end;
+	under_way(r, op, 1);
 	op->ticket = -1;
 	op->link = 0;
 	if (live_eq(r, m->eq) >= 0 && (start || end)) {
@@ -530,6 +541,7 @@ static void end(struct r_ni *r, struct r_op *op, uint32_t fail)
 		post(r, op->eq, (uint32_t)op->ticket, &ev);
 	}
 	op->live = false;
+	under_way(r, op, -1);
 	done(r, op->md, ev);
 }
 

@@ -30,7 +30,8 @@ struct r_keeper {
 };
 
 struct r_eq {
-	bool live, retired, dropped;
+	bool live, retired, dropped;	/* retired: freed, but an operation was under way to it */
+	int ops;			/* begun at an MD that names it, and not ended */
 	uint32_t n;			/* slots */
 	uint32_t head, tail;		/* next to read; promised so far */
 	struct r_event ev[R_EVENTS];
@@ -81,6 +82,7 @@ struct r_ni {
 	struct r_md md[R_MAX];
 	struct r_ac ac[8];
 	int n_me, n_md, n_eq;
+	int sends;			/* and replies, of our own, that have begun and not ended */
 	struct r_keeper keeper[R_MAX];
 	int n_keeper;
 	bool full;			/* the core has said PTL_NO_SPACE just now: decides where we cannot know */
@@ -100,7 +102,8 @@ struct r_req {
 	uint64_t match_bits, roffset, rlength, hdr_data;
 };
 
-int r_eq_alloc(struct r_ni *r, uint64_t count, int *out);
+/* @single: the owner has one thread, which is here, so none of its sends is about to log */
+int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out);
 int r_eq_free(struct r_ni *r, int eq);
 void r_eq_no_ticket(struct r_ni *r, int eq);	/* the event just read was handed over: its ticket is used again */
 int r_eq_read(struct r_ni *r, int eq, bool take, struct r_event *ev, uint32_t *seq);	/* 0, 1, -1 after losses */

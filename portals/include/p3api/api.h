@@ -438,7 +438,7 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
  * Return:
  *   PTL_NI_INVALID: @ni is not an open interface
  *   PTL_NO_SPACE: limits.max_eqs queues exist, or the 64 MiB for all queues of the interface (64 bytes for each
- *	event) are used up
+ *	event) are used up; a queue that was freed counts as long as an operation may be about to log to it
  *   PTL_SEGV: @eq is NULL
  * Source: Portals 3.3, sections 3.11.5 to 3.11.7.
  * See: PtlEQFree, PtlEQGet, PtlMDAttach
@@ -449,7 +449,8 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
  * PtlEQFree - free an event queue
  * @eq: handle; no other thread may be fetching from it
  *
- * The events in it are lost. Memory descriptors that still name it live on and log nothing from then on.
+ * The events in it are lost. Memory descriptors that still name it live on and log nothing from then on. Its place
+ * is used again by a later PtlEQAlloc, as soon as no operation is under way to one of these.
  *
  * Return:
  *   PTL_EQ_INVALID: @eq is not a queue
