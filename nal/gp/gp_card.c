@@ -290,8 +290,9 @@ static bool bundle_get(struct gp_cards *c, uint32_t rank, char *line, size_t len
 	}
 	for (uint32_t i = rank % BUNDLE; i; i--) {
 		p = strchr(p, ';');
-		if (!p++)
+		if (!p)
 			return false;
+		p++;
 	}
 	n = strcspn(p, ";");
 	if (!n || !p[n] || n >= len)

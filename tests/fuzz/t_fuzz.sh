@@ -15,8 +15,8 @@ target() {	# NAME SOURCE...
 	n=$((n + 1))
 	mkdir -p "new-$name"
 	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Wall -Wextra \
-		-Wno-unused-parameter -I"$src/portals/include" -I"$src/portals/lib" -I"$src/nal" "$@" \
-		-o "fuzz-$name" >"$name.log" 2>&1 &&
+		-Wno-unused-parameter -I"$P3_BUILD" -I"$src/portals/include" -I"$src/portals/lib" -I"$src/portals/rt" \
+		-I"$src/nal" "$@" -o "fuzz-$name" >"$name.log" 2>&1 &&
 		timeout 200 ./fuzz-"$name" -max_total_time="$seconds" -timeout=20 -print_final_stats=1 "new-$name" \
 			"$src/tests/fuzz/corpus/$name" >>"$name.log" 2>&1
 	rc=$?
@@ -36,5 +36,12 @@ w=$src/nal/wire/wire.c
 target wire "$src/tests/fuzz/fuzz_wire.c" "$w"
 target frame -D_GNU_SOURCE "$src/tests/fuzz/fuzz_frame.c" "$w" "$src"/nal/frame/*.c "$src/nal/loop/loop.c" \
 	"$src"/portals/lib/*.c
+rt="$src/portals/rt/p3_*.c $src/portals/api/ptl_rank.c"
+# What needs libev, where configure has found it.
+if grep -q '^#define HAVE_LIBEV 1' "$P3_BUILD/config.h"; then
+	target tcp -D_GNU_SOURCE "$src/tests/fuzz/fuzz_tcp.c" "$src/nal/transport/tcp/tcp_auth.c" "$w" -lev
+	target card -D_GNU_SOURCE "$src/tests/fuzz/fuzz_card.c" "$src/nal/transport/tcp/tcp_auth.c" \
+		"$src/nal/gp/gp_port.c" $rt -lev
+fi
 echo "1..$n"
 exit $failed
