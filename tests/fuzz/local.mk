@@ -29,6 +29,13 @@ EXTRA_DIST += tests/fuzz/corpus tests/fuzz/t_fuzz.sh tests/fuzz/t_smoke.sh
 P3_TESTS += fault/fuzz-wire:tests/fuzz/t_smoke.sh:args=wire fault/fuzz-frame:tests/fuzz/t_smoke.sh:args=frame+300 \
 	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240
 
+# What the runtime reads about the job; compiled with p3_pmi.c, which it looks into.
+check_PROGRAMS += tests/fuzz/fuzz_rt
+tests_fuzz_fuzz_rt_SOURCES = tests/fuzz/fuzz_rt.c tests/fuzz/smoke.c
+tests_fuzz_fuzz_rt_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/rt
+tests_fuzz_fuzz_rt_LDADD = portals/rt/libp3rt.la
+P3_TESTS += fault/fuzz-rt:tests/fuzz/t_smoke.sh:args=rt
+
 # The transport, where libev is.
 if HAVE_LIBEV
 check_PROGRAMS += tests/unit/tcp

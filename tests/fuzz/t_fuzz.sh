@@ -37,6 +37,7 @@ target wire "$src/tests/fuzz/fuzz_wire.c" "$w"
 target frame -D_GNU_SOURCE "$src/tests/fuzz/fuzz_frame.c" "$w" "$src"/nal/frame/*.c "$src/nal/loop/loop.c" \
 	"$src"/portals/lib/*.c
 rt="$src/portals/rt/p3_*.c $src/portals/api/ptl_rank.c"
+target rt -D_GNU_SOURCE "$src/tests/fuzz/fuzz_rt.c" "$src"/portals/rt/p3_[!p]*.c "$src/portals/api/ptl_rank.c"
 # What needs libev, where configure has found it.
 if grep -q '^#define HAVE_LIBEV 1' "$P3_BUILD/config.h"; then
 	target tcp -D_GNU_SOURCE "$src/tests/fuzz/fuzz_tcp.c" "$src/nal/transport/tcp/tcp_auth.c" "$w" -lev
