@@ -409,9 +409,10 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	rc = look(p, first, ev, which);
 	if (rc != PTL_EQ_EMPTY)
 		return rc;
-	if (p->n == 1 && soon(ni, p->eqs[0] & 0xffff)) {
-		*which = 0;
-		return fetch(ni, p->eqs[0] & 0xffff, ev, true);
+	if (p->n == 1 && soon(ni, p->eqs[0] & 0xffff)) {	/* or it is void, or another thread's by now */
+		rc = look(p, first, ev, which);
+		if (rc != PTL_EQ_EMPTY)
+			return rc;
 	}
 	if (ns == 0)
 		return step(p, first, ev, which);
