@@ -12,9 +12,17 @@ noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h
 
 mpi_core_sources += \
+    src/mpid/ch3/channels/portals/src/ch3_coll.c \
+    src/mpid/ch3/channels/portals/src/ch3_credit.c \
+    src/mpid/ch3/channels/portals/src/ch3_dynamic.c \
     src/mpid/ch3/channels/portals/src/ch3_eager.c \
+    src/mpid/ch3/channels/portals/src/ch3_env.c \
     src/mpid/ch3/channels/portals/src/ch3_init.c \
+    src/mpid/ch3/channels/portals/src/ch3_match.c \
+    src/mpid/ch3/channels/portals/src/ch3_match_send.c \
+    src/mpid/ch3/channels/portals/src/ch3_memcpy.c \
     src/mpid/ch3/channels/portals/src/ch3_progress.c \
+    src/mpid/ch3/channels/portals/src/ch3_recvq.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \
     src/mpid/ch3/channels/portals/src/ch3_send.c \
     src/mpid/ch3/channels/portals/src/ch3_win_fns.c

@@ -23,6 +23,9 @@
 #define MPIDI_PTL_PT_PKT        112     /* packets */
 #define MPIDI_PTL_PT_MEM        113     /* the whole address space, for peers that fetch a large message */
 
+#define MPIDI_PTL_PT_MATCH      114     /* messages, matched in Portals: ch3_match.c */
+#define MPIDI_PTL_PT_CREDIT     115     /* what this rank has given back of its peers' credits: ch3_credit.c */
+
 #define MPIDI_PTL_MORE          1       /* hdr_data: goes on where the last put ended */
 
 #define MPIDI_PTL_AS_LENGTH     ((ptl_size_t) 1 << 47)  /* a user address space */
@@ -36,12 +39,103 @@
 #define MPIDI_PTL_BUFS          2
 #define MPIDI_PTL_BUF_SIZE      (64 * 1024)
 #define MPIDI_PTL_YIELD_NS      100000  /* how long a waiting rank yields before it sleeps */
+
+/* Header data of a message that is matched in Portals: what it is, and the request of its sender. */
+enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
+#define MPIDI_PTL_HDR(kind_, request_) ((uint64_t) (kind_) << 32 | (uint32_t) (request_))
+#define MPIDI_PTL_HDR_KIND(hdr_)        ((int) ((hdr_) >> 32))
+#define MPIDI_PTL_HDR_REQUEST(hdr_)     ((MPI_Request) (hdr_))
+#define MPIDI_PTL_RTS_SIZE      32      /* of MPIDI_PTL_pkt_rts_t from data_sz on */
+#define MPIDI_PTL_CELL          64      /* bytes of a buffer for a short receive; MPIDI_PTL_RTS_SIZE at least */
+#define MPIDI_PTL_OVERFLOWS     4
+#define MPIDI_PTL_MIN_CREDITS   4
+#define MPIDI_PTL_MAX_CREDITS   1024
+
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
+
+/* Settings: field, name, lowest, highest, default, unit, help. See ch3_env.c. */
+#define MPIDI_PTL_SETTINGS(X)                                                                                       \
+    X(eager_max_size, "PTL_EAGER_MAX_SIZE", 0, 8160, 4096, "bytes",                                                 \
+      "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
+    X(match_off, "PTL_MATCH_OFF", 0, 1, 1, "yes or no",                                                             \
+      "Match messages in CH3's queues instead of Portals' match list.")                                             \
+    X(unex_buffer_size, "UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, "bytes",                                      \
+      "How much of the messages that no receive was posted for is kept, with their data.")                          \
+    X(unex_events, "PTL_UNEX_EVENTS", 64, 1 << 20, 20480, "events",                                                 \
+      "How many messages may be on their way to a rank that does not look.")                                        \
+    X(send_credits, "PTL_SEND_CREDITS", 0, 65536, 0, "messages",                                                    \
+      "How many of them may be of one sender; 0: the events, shared out.")                                          \
+    X(spin, "PTL_SPIN", 1, 1000000000, 2000, "looks",                                                               \
+      "How many times a blocking call looks for a message before it gives up the core "                             \
+      "(at most 20 where the node has more ranks than cores).")
+
+typedef struct {
+#define X(field_, ...) int64_t field_;
+    MPIDI_PTL_SETTINGS(X)
+#undef X
+} MPIDI_PTL_Env_t;
+extern MPIDI_PTL_Env_t MPIDI_PTL_env;
+int MPIDI_PTL_Env_init(void);
+
+/* A connection's part, in the room that it has for the channel. */
+typedef struct MPIDI_PTL_VC {
+    uint32_t nid, pid;                  /* the peer's Portals id */
+    int closing;                        /* CLOSED, but packets of the close protocol are still in the send queue */
+    int on_list;                        /* on the list of connections with a send queue */
+    MPIR_Request *recv_active;          /* message whose first part has arrived */
+    MPIR_Request *sendq_head, *sendq_tail;
+    MPIDI_VC_t *next;                   /* list of connections with a send queue */
+    /* matched in Portals: ch3_match_send.c, ch3_credit.c */
+    uint64_t sent_events, sent_bytes;   /* credits spent since the start */
+    uint64_t asked_at;                  /* sent_events when the peer's counts were asked for */
+    int asking;                         /* that is under way */
+    int on_waiting;                     /* on the list of connections with waiting messages */
+    MPIR_Request *waiting_head, *waiting_tail;
+    MPIDI_VC_t *next_waiting;
+} MPIDI_PTL_VC_t;
+_Static_assert(sizeof(MPIDI_PTL_VC_t) <= sizeof(MPIDI_CH3I_VC), "it lies in vc->ch");
+
+typedef struct {
+    MPIR_Request *next, *prev;
+} MPIDI_PTL_Link_t;
+
+/* A request's. */
+typedef struct MPIDI_PTL_Request {
+    uint64_t posted;                    /* it is in the queue of posted receives; 0 when a request is made */
+    /* a receive whose data this rank fetches from the sender: see ch3_rndv.c */
+    uint64_t rts_addr;                  /* sender's address of the next byte; 0: CH3's own rendezvous, by packets */
+    MPIDI_VC_t *vc;
+    char *tmp;                          /* for one piece of data on its way into a non-contiguous buffer, or NULL */
+    intptr_t left;                      /* bytes not asked for yet */
+    /* a posted receive or an unexpected message: see ch3_recvq.c */
+    MPIR_Request *prev;                 /* in its queue */
+    MPIDI_PTL_Link_t link[3];           /* in the chains of its queue's index */
+    uint64_t turn;                      /* a posted receive's: order of posting */
+    /* matched in Portals: see ch3_match.c */
+    char *room;                         /* our buffer for a receive, or NULL: the user's */
+    intptr_t room_sz, user_sz;
+    ptl_handle_md_t md;
+    uint8_t in_portals;                 /* it has an entry there, or an event of it is to come */
+    uint8_t disowned;                   /* and nobody waits for it any more */
+    uint8_t kind;                       /* a send's */
+} MPIDI_PTL_Request_t;
+_Static_assert(sizeof(MPIDI_PTL_Request_t) <= sizeof(struct MPIDI_CH3I_Request), "it lies in req->ch");
+
+#define VC_CH(vc_) ((MPIDI_PTL_VC_t *) &(vc_)->ch)
+#define REQ_CH(req_) ((MPIDI_PTL_Request_t *) &(req_)->ch)
 
 typedef struct MPIDI_PTL_State {
     ptl_handle_ni_t ni;
     ptl_handle_eq_t eq;         /* packets */
     ptl_handle_eq_t eq_get;     /* replies to our gets */
+    ptl_handle_eq_t eq_match;   /* messages matched in Portals */
+    int matching;               /* messages are matched in Portals */
+    intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
+    int tag_errors;             /* bits of a tag that do not count */
+    int64_t credit_events, credit_bytes;        /* of one peer */
+    char *overflow;             /* MPIDI_PTL_OVERFLOWS buffers */
+    size_t overflow_sz;         /* of one */
+    MPIDI_VC_t *waiting_vcs;    /* connections with messages that wait for credit */
     int gets;                   /* on their way */
     ptl_handle_md_t md;         /* our address space, source of all puts */
     ptl_handle_md_t md_get;     /* the same, target of all gets; their match bits are the request's address */
@@ -80,7 +174,7 @@ static inline MPIDI_VC_t *MPIDI_PTL_Find_vc(uint32_t nid, uint32_t pid)
     unsigned i = MPIDI_PTL_Id_hash(nid, pid) & MPIDI_PTL.id_mask;
     MPIDI_VC_t *vc;
 
-    while ((vc = MPIDI_PTL.id_hash[i]) != NULL && (vc->ch.pid != pid || vc->ch.nid != nid))
+    while ((vc = MPIDI_PTL.id_hash[i]) != NULL && (VC_CH(vc)->pid != pid || VC_CH(vc)->nid != nid))
         i = (i + 1) & MPIDI_PTL.id_mask;
     return vc;
 }
@@ -126,14 +220,67 @@ static inline void MPIDI_PTL_Copy(void *dst, const void *src, size_t n)
 
 static inline int MPIDI_PTL_Put(MPIDI_VC_t * vc, const void *buf, size_t len, ptl_hdr_data_t hdr_data)
 {
-    ptl_process_id_t id = { vc->ch.nid, vc->ch.pid };
+    ptl_process_id_t id = { VC_CH(vc)->nid, VC_CH(vc)->pid };
 
     return PtlPutRegion(MPIDI_PTL.md, (ptl_size_t) (uintptr_t) buf, len, PTL_NO_ACK_REQ, id,
                         MPIDI_PTL_PT_PKT, 0, 0, 0, hdr_data);
 }
 
+/* ch3_match.c */
+int MPIDI_PTL_Match_init(int n_ranks);
+void MPIDI_PTL_Match_fini(void);
+int MPIDI_PTL_Post(MPIR_Request * rreq);
+int MPIDI_PTL_Unpost(MPIR_Request * rreq);
+void MPIDI_PTL_Disown(MPIR_Request * rreq);
+int MPIDI_PTL_Match_event(const ptl_event_t * ev);
+int MPIDI_PTL_Take_matches(int *made_progress);
+MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_CancelSendReq;
+
+/* ch3_match_send.c */
+extern MPIDI_Comm_ops_t MPIDI_PTL_Match_ops;
+int MPIDI_PTL_Send_waiting(int *made_progress);
+
+/* ch3_credit.c */
+int MPIDI_PTL_Credit_init(int n_ranks);
+void MPIDI_PTL_Credit_fini(void);
+int MPIDI_PTL_Has_credit(MPIDI_VC_t * vc, intptr_t bytes);
+void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes);
+void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc);
+void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes);
+int MPIDI_PTL_Credit_reply(const ptl_event_t * ev);
+
+/* ch3_recvq.c */
+void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
+void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes);
+void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc);
+
 /* ch3_eager.c */
 extern MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops;
+
+/* A send request with what CH3 may need later: to cancel, to free. */
+static inline MPIR_Request *MPIDI_PTL_Create_send(MPIR_Comm * comm, uint64_t match)
+{
+    MPIR_Request *sreq = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
+
+    sreq->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    sreq->dev.partner_request = NULL;
+    sreq->dev.match.whole = match;
+    MPIDI_Request_set_type(sreq, MPIDI_REQUEST_TYPE_SEND);
+    return sreq;
+}
+
+/* MPID_Request_complete, for a receive about which nobody else wants to know. */
+static inline int MPIDI_PTL_Complete_recv(MPIR_Request * rreq)
+{
+    if (unlikely(rreq->cc_ptr != &rreq->cc || MPIR_cc_get(rreq->cc) != 1 || rreq->completion_notification != NULL ||
+                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) < 2))
+        return MPID_Request_complete(rreq);
+    MPIR_cc_set(&rreq->cc, 0);
+    MPIR_Object_set_ref(rreq, MPIR_Object_get_ref(rreq) - 1);
+    MPIDI_CH3_Progress_signal_completion();
+    return MPI_SUCCESS;
+}
 int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp);
 
 /*
@@ -159,17 +306,28 @@ static inline int MPIDI_PTL_Is_short(const char *buf, intptr_t len)
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);
+int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
 /* ch3_rndv.c */
 int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                        int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
                        MPIR_Comm * comm, int context_offset);
+void MPIDI_PTL_Fill_rts(MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+                        MPIDI_PTL_pkt_rts_t * rts);
+void MPIDI_PTL_Read_rts(MPIDI_PTL_pkt_rts_t * rts, uint64_t match, uint64_t hdr_data, const void *data);
+int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const MPIDI_PTL_pkt_rts_t * rts);
 int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq);
 int MPIDI_PTL_Retry_gets(int *made_progress);
 int MPIDI_PTL_Take_replies(int *made_progress);
 int MPIDI_PTL_Get_done(const ptl_event_t * ev);
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Rts;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Done;
+
+/* ch3_memcpy.c */
+void MPIDI_PTL_Memcpy_init(void);
+
+/* ch3_dynamic.c */
+int MPIDI_CH3_Get_business_card(int rank, char *value, int length);
 
 /* Windows of this channel are reached by packets only: their atomics need no lock between processes. */
 #define MPIDI_CH3I_SHM_MUTEX_LOCK(win_ptr)

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * What the channel adds to MPICH's own types. All of MPICH includes this file, so a change here compiles 1100 files:
- * whatever only the channel needs is in mpidi_ch3_impl.h.
+ * in MPICH's objects the channel has room, and what lies in it is in mpidi_ch3_impl.h.
  */
 #ifndef MPIDI_CH3_PRE_H_INCLUDED
 #define MPIDI_CH3_PRE_H_INCLUDED
 
 #include <stdint.h>
+#include <string.h>
 
 #define MPIDI_DEV_IMPLEMENTS_KVS
-#define MPIDI_CH3_HAS_NO_DYNAMIC_PROCESS
 #define ENABLE_COMM_OVERRIDES   /* short sends go straight, see ch3_eager.c */
 #define HAVE_CH3_PRE_INIT       /* ranks and nodes come from Portals, see MPIDI_CH3_Pre_init */
 
-/* Rendezvous with the sender's address: the receiver fetches the data itself, then says that it has them. */
+/*
+ * RTS: rendezvous with the sender's address: the receiver fetches the data itself, then says that it has them (DONE).
+ * CTL: any other word between two channels; what it says is in w[0], see mpidi_ch3_impl.h.
+ */
 #define MPIDI_CH3_PKT_ENUM      \
     MPIDI_PTL_PKT_RTS,          \
-    MPIDI_PTL_PKT_DONE
+    MPIDI_PTL_PKT_DONE,         \
+    MPIDI_PTL_PKT_CTL
 
 #define MPIDI_CH3_PKT_DEFS                                                      \
     typedef struct MPIDI_PTL_pkt_rts {                                          \
@@ -25,39 +29,42 @@
         MPIDI_Message_match match;                                              \
         intptr_t data_sz;                                                       \
         uint64_t addr;          /* in the sender's address space */             \
+        uint64_t w[2];          /* more of the sender's data: see ch3_rndv.c */ \
     } MPIDI_PTL_pkt_rts_t;                                                      \
     typedef struct MPIDI_PTL_pkt_done {                                         \
         MPIDI_CH3_Pkt_type_t type;                                              \
         MPI_Request sender_req_id;                                              \
-    } MPIDI_PTL_pkt_done_t;
+    } MPIDI_PTL_pkt_done_t;                                                     \
+    typedef struct MPIDI_PTL_pkt_ctl {                                          \
+        MPIDI_CH3_Pkt_type_t type;                                              \
+        MPI_Request sender_req_id;                                              \
+        uint64_t w[6];                                                          \
+    } MPIDI_PTL_pkt_ctl_t;
 
 #define MPIDI_CH3_PKT_DECL              \
     MPIDI_PTL_pkt_rts_t ptl_rts;        \
-    MPIDI_PTL_pkt_done_t ptl_done;
+    MPIDI_PTL_pkt_done_t ptl_done;      \
+    MPIDI_PTL_pkt_ctl_t ptl_ctl;
 
+/* A communicator's, NULL where the channel's collectives have nothing to do with it: see ch3_coll.c. */
 typedef struct {
-    int dummy;
+    struct MPIDI_PTL_Coll *coll;
 } MPIDI_CH3I_CH_comm_t;
 
+/* A window's: see ch3_win_fns.c. */
+#define MPIDI_CH3_WIN_DECL struct MPIDI_PTL_Win *ptl;
+
+/* Room for a MPIDI_PTL_VC_t, a MPIDI_PTL_Request_t. The first word of a request is 0 when it is made. */
 typedef struct MPIDI_CH3I_VC {
-    uint32_t nid, pid;                  /* the peer's Portals id */
-    int closing;                        /* CLOSED, but packets of the close protocol are still in the send queue */
-    int on_list;                        /* on the list of connections with a send queue */
-    struct MPIR_Request *recv_active;   /* message whose first part has arrived */
-    struct MPIR_Request *sendq_head, *sendq_tail;
-    struct MPIDI_VC *next;              /* list of connections with a send queue */
+    uint64_t room[24];
 } MPIDI_CH3I_VC;
 #define MPIDI_CH3_VC_DECL struct MPIDI_CH3I_VC ch;
 
-/* A receive whose data this rank fetches from the sender. */
 struct MPIDI_CH3I_Request {
-    uint64_t rts_addr;                  /* sender's address of the next byte; 0: CH3's own rendezvous, by packets */
-    struct MPIDI_VC *vc;
-    char *tmp;                          /* for one piece of data on its way into a non-contiguous buffer, or NULL */
-    intptr_t left;                      /* bytes not asked for yet */
+    uint64_t room[18];
 };
 #define MPIDI_CH3_REQUEST_DECL struct MPIDI_CH3I_Request ch;
-#define MPIDI_CH3_REQUEST_INIT(req_) ((req_)->ch.rts_addr = 0)
+#define MPIDI_CH3_REQUEST_INIT(req_) ((req_)->ch.room[0] = 0)
 
 typedef struct MPIDI_CH3I_Progress_state {
     unsigned int completion_count;
@@ -65,5 +72,18 @@ typedef struct MPIDI_CH3I_Progress_state {
 #define MPIDI_CH3_PROGRESS_STATE_DECL MPIDI_CH3I_Progress_state ch;
 
 extern volatile unsigned int MPIDI_CH3I_progress_completion_count;
+
+/* Every copy that MPICH makes, of packed data too. Long ones go by MPIDI_PTL_long_copy: see ch3_memcpy.c. */
+#define MPIDI_PTL_LONG_COPY     (32 * 1024)
+extern void (*MPIDI_PTL_long_copy) (void *dst, const void *src, size_t len);
+#undef MPIR_Memcpy
+#define MPIR_Memcpy(dst, src, len)                                              \
+    do {                                                                        \
+        CHECK_MEMCPY((dst), (src), (len));                                      \
+        if (__builtin_expect((size_t) (len) < MPIDI_PTL_LONG_COPY, 1))          \
+            memcpy((dst), (src), (len));                                        \
+        else                                                                    \
+            MPIDI_PTL_long_copy((dst), (src), (len));                           \
+    } while (0)
 
 #endif /* MPIDI_CH3_PRE_H_INCLUDED */

@@ -30,7 +30,7 @@ static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint co
     int threshold = -1;
     intptr_t n;
 
-    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || vc->ch.sendq_head != NULL))
+    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || VC_CH(vc)->sendq_head != NULL))
         return -1;
     n = count * MPIR_Datatype_get_basic_size(datatype);
     MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
@@ -86,25 +86,12 @@ static int isend_long(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Data
     return mpi_errno;
 }
 
-/* With what CH3 may need later: to cancel, to free. */
-static inline MPIR_Request *create(MPIR_Comm * comm, uint64_t match)
-{
-    MPIR_Request *sreq = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
-
-    sreq->comm = comm;
-    MPIR_Comm_add_ref(comm);
-    sreq->dev.partner_request = NULL;
-    sreq->dev.match.whole = match;
-    MPIDI_Request_set_type(sreq, MPIDI_REQUEST_TYPE_SEND);
-    return sreq;
-}
-
 static int ptl_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                      MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
 {
     uint64_t match = match_word(comm->rank, tag, comm->context_id + context_offset);
     intptr_t n = short_size(vc, comm, count, datatype);
-    MPIR_Request *sreq = create(comm, match_word(rank, tag, comm->context_id + context_offset));
+    MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, match_word(rank, tag, comm->context_id + context_offset));
 
     if (likely(n >= 0) && likely(put_eager(vc, buf, n, match, sreq->handle) == PTL_OK)) {
         MPIR_cc_set(&sreq->cc, 0);
@@ -127,25 +114,13 @@ static int ptl_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dataty
         return MPI_SUCCESS;
     }
     return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset,
-                      create(comm, match_word(rank, tag, comm->context_id + context_offset)), request);
+                      MPIDI_PTL_Create_send(comm, match_word(rank, tag, comm->context_id + context_offset)), request);
 }
 
 MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops = {
     .send = ptl_send,
     .isend = ptl_isend,
 };
-
-/* MPID_Request_complete, for a request about which nobody else wants to know. */
-static inline int complete(MPIR_Request * rreq)
-{
-    if (unlikely(rreq->cc_ptr != &rreq->cc || MPIR_cc_get(rreq->cc) != 1 || rreq->completion_notification != NULL ||
-                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) < 2))
-        return MPID_Request_complete(rreq);
-    MPIR_cc_set(&rreq->cc, 0);
-    MPIR_Object_set_ref(rreq, MPIR_Object_get_ref(rreq) - 1);
-    MPIDI_CH3_Progress_signal_completion();
-    return MPI_SUCCESS;
-}
 
 /*
  * What MPIDI_CH3_PktHandler_EagerSend does, for a message of which all bytes have come with their packet. Set *rreqp:
@@ -185,7 +160,7 @@ int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp)
                              "MPIDI_CH3_PKT_EAGER_SEND");
     }
     if (likely(is_complete))
-        mpi_errno = complete(rreq);
+        mpi_errno = MPIDI_PTL_Complete_recv(rreq);
     else
         *rreqp = rreq;
 

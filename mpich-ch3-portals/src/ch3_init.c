@@ -4,35 +4,6 @@
  */
 #include "mpidi_ch3_impl.h"
 
-/*
-=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
-
-cvars:
-    - name        : MPIR_CVAR_PTL_EAGER_MAX_SIZE
-      category    : CH3
-      type        : int
-      default     : 4096
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Messages of up to this many bytes travel with their envelope; the
-        receiver fetches larger ones from the sender's memory. At most 8160.
-
-    - name        : MPIR_CVAR_PTL_SPIN
-      category    : CH3
-      type        : int
-      default     : 2000
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        How many times a blocking call looks for a message before it gives up
-        the core (20 where the node has more ranks than cores).
-
-=== END_MPI_T_CVAR_INFO_BLOCK ===
-*/
-
 MPIDI_PTL_State_t MPIDI_PTL;
 
 int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc)
@@ -91,6 +62,11 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     int mpi_errno = MPI_SUCCESS, rc, max_interfaces;
     unsigned ptl_rank, ptl_size, *node_of = NULL;
 
+    mpi_errno = MPIDI_PTL_Env_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL.matching = !MPIDI_PTL_env.match_off;
+    MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
+                                  PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
     mpi_errno = MPIR_pmi_init();
     MPIR_ERR_CHECK(mpi_errno);
     PtlRtPmiShared_np();        /* the conversation with the process manager has begun, and MPICH will end it */
@@ -175,8 +151,8 @@ static int init_ids(MPIDI_PG_t * pg)
 
         rc = PtlGetRankId(MPIDI_PTL.ni, i, &id);
         MPIDI_PTL_CHECK(rc, "PtlGetRankId");
-        vc->ch.nid = id.nid;
-        vc->ch.pid = id.pid;
+        VC_CH(vc)->nid = id.nid;
+        VC_CH(vc)->pid = id.pid;
         for (h = MPIDI_PTL_Id_hash(id.nid, id.pid) & MPIDI_PTL.id_mask; MPIDI_PTL.id_hash[h] != NULL;)
             h = (h + 1) & MPIDI_PTL.id_mask;
         MPIDI_PTL.id_hash[h] = vc;
@@ -251,7 +227,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &MPIDI_PTL.ni);
     MPIDI_PTL_CHECK(rc, "PtlNIInit");
     MPIDI_PTL.oversubscribed = PtlOversubscribed_np();
-    MPIDI_PTL.spin = MPL_MAX(1, MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIR_CVAR_PTL_SPIN) : MPIR_CVAR_PTL_SPIN);
+    MPIDI_PTL.spin = MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIDI_PTL_env.spin) : MPIDI_PTL_env.spin;
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_MAX_GETS, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq_get);
@@ -260,6 +236,10 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = init_memory();
     MPIR_ERR_CHECK(mpi_errno);
+    if (MPIDI_PTL.matching) {
+        mpi_errno = MPIDI_PTL_Match_init(pg->size);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIDI_PTL_Progress_init();
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -293,6 +273,8 @@ int MPIDI_CH3_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     PtlNIFini(MPIDI_PTL.ni);
     PtlFini();
+    if (MPIDI_PTL.matching)
+        MPIDI_PTL_Match_fini();
     MPL_free(MPIDI_PTL.bufs);
     MPL_free(MPIDI_PTL.id_hash);
 
@@ -305,14 +287,12 @@ int MPIDI_CH3_Finalize(void)
 /* Runs before MPIDI_CH3_Init for the ranks of the world; their Portals ids are set there. */
 int MPIDI_CH3_VC_Init(MPIDI_VC_t * vc)
 {
-    int eager = MPL_MIN(MPIR_CVAR_PTL_EAGER_MAX_SIZE, PTL_INLINE_MAX_NP - (int) sizeof(MPIDI_CH3_Pkt_eager_send_t));
-
     memset(&vc->ch, 0, sizeof(vc->ch));
-    vc->eager_max_msg_sz = eager + sizeof(MPIDI_CH3_Pkt_eager_send_t);
+    vc->eager_max_msg_sz = MPIDI_PTL.short_max + sizeof(MPIDI_CH3_Pkt_eager_send_t);
     vc->ready_eager_max_msg_sz = vc->eager_max_msg_sz;
     vc->rndvSend_fn = MPIDI_PTL_RndvSend;
     vc->rndvRecv_fn = MPIDI_PTL_RndvRecv;
-    vc->comm_ops = &MPIDI_PTL_Comm_ops;
+    vc->comm_ops = MPIDI_PTL.matching ? &MPIDI_PTL_Match_ops : &MPIDI_PTL_Comm_ops;
     return MPI_SUCCESS;
 }
 
@@ -331,14 +311,9 @@ int MPIDI_CH3_PG_Destroy(MPIDI_PG_t * pg ATTRIBUTE((unused)))
     return MPI_SUCCESS;
 }
 
-int MPIDI_CH3_PortFnsInit(MPIDI_PortFns * port_fns ATTRIBUTE((unused)))
-{
-    return MPI_SUCCESS;
-}
-
 #ifdef MPL_USE_DBG_LOGGING
 const char *MPIDI_CH3_VC_GetStateString(struct MPIDI_VC *vc)
 {
-    return vc->ch.closing ? "closing" : vc->ch.sendq_head ? "sending" : "idle";
+    return VC_CH(vc)->closing ? "closing" : VC_CH(vc)->sendq_head ? "sending" : "idle";
 }
 #endif

@@ -48,6 +48,8 @@ int MPIDI_PTL_Progress_init(void)
     MPIR_ERR_CHECK(mpi_errno);
     pkt_handler[MPIDI_PTL_PKT_RTS] = MPIDI_PTL_PktHandler_Rts;
     pkt_handler[MPIDI_PTL_PKT_DONE] = MPIDI_PTL_PktHandler_Done;
+    if (MPIDI_PTL.matching)
+        pkt_handler[MPIDI_CH3_PKT_CANCEL_SEND_REQ] = MPIDI_PTL_PktHandler_CancelSendReq;
 
   fn_exit:
     return mpi_errno;
@@ -83,11 +85,11 @@ static int unpack_and_reload(MPIR_Request * rreq, int *complete)
 }
 
 /* Bytes for a message whose packet was handled before. */
-static int handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len)
+int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len)
 {
     int mpi_errno = MPI_SUCCESS, complete = FALSE;
 
-    vc->ch.recv_active = rreq;
+    VC_CH(vc)->recv_active = rreq;
     while (len > 0 && !complete) {
         struct iovec *iov = &rreq->dev.iov[rreq->dev.iov_offset];
         size_t n = MPL_MIN(iov->iov_len, len);
@@ -116,7 +118,7 @@ static int handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t l
         rreq->dev.iov_offset = 0;
     }
     if (complete)
-        vc->ch.recv_active = NULL;
+        VC_CH(vc)->recv_active = NULL;
 
   fn_exit:
     return mpi_errno;
@@ -140,8 +142,8 @@ static int handle_put(const ptl_event_t * ev)
         MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
 
     if (unlikely(ev->hdr_data == MPIDI_PTL_MORE)) {
-        if (vc->ch.recv_active != NULL)
-            mpi_errno = handle_data(vc, vc->ch.recv_active, buf, len);
+        if (VC_CH(vc)->recv_active != NULL)
+            mpi_errno = MPIDI_PTL_Handle_data(vc, VC_CH(vc)->recv_active, buf, len);
         goto fn_exit;
     }
 
@@ -164,7 +166,7 @@ static int handle_put(const ptl_event_t * ev)
     MPIR_ERR_CHECK(mpi_errno);
     if (rreq != NULL) {
         rreq->dev.iov_offset = 0;
-        mpi_errno = handle_data(vc, rreq, buf + hdr_sz + data_len, len - hdr_sz - data_len);
+        mpi_errno = MPIDI_PTL_Handle_data(vc, rreq, buf + hdr_sz + data_len, len - hdr_sz - data_len);
     }
 
   fn_exit:
@@ -181,7 +183,7 @@ static int handle_event(const ptl_event_t * ev)
         case PTL_EVENT_PUT_END:
             return handle_put(ev);
         case PTL_EVENT_REPLY_END:
-            return MPIDI_PTL_Get_done(ev);
+            return MPIDI_PTL_Credit_reply(ev) ? MPI_SUCCESS : MPIDI_PTL_Get_done(ev);
         case PTL_EVENT_UNLINK:
             if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL_BUFS * MPIDI_PTL_BUF_SIZE)
                 return MPIDI_PTL_Post_buf(buf);
@@ -191,22 +193,62 @@ static int handle_event(const ptl_event_t * ev)
     }
 }
 
-/* One event, if there is one. @timeout_ms: 0 looks once. */
-static inline int poll_event(int timeout_ms, int *made_progress)
+/* One event, if there is one. */
+static inline int poll_event(int *made_progress)
 {
-    int mpi_errno = MPI_SUCCESS, rc, which;
-    ptl_handle_eq_t eqs[2] = { MPIDI_PTL.eq, MPIDI_PTL.eq_get };
+    int mpi_errno = MPI_SUCCESS, rc;
     ptl_event_t ev;
 
-    if (timeout_ms == 0)
-        rc = PtlEQGet(MPIDI_PTL.eq, &ev);
-    else
-        rc = PtlEQPoll(eqs, MPIDI_PTL.gets > 0 ? 2 : 1, timeout_ms, &ev, &which);
+    rc = PtlEQGet(MPIDI_PTL.eq, &ev);
     if (rc == PTL_EQ_EMPTY)
         goto fn_exit;
     MPIDI_PTL_CHECK(rc, "PtlEQGet");
     *made_progress = TRUE;
     mpi_errno = handle_event(&ev);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The same, where messages are matched in Portals: packets are rare then, and looked for when no message was there. */
+static int poll_both(int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_event_t ev;
+
+    rc = PtlEQGet(MPIDI_PTL.eq_match, &ev);
+    if (rc == PTL_EQ_EMPTY)
+        return poll_event(made_progress);
+    MPIDI_PTL_CHECK(rc, "PtlEQGet");
+    *made_progress = TRUE;
+    mpi_errno = MPIDI_PTL_Match_event(&ev);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Sleep until there is an event, and handle it; @timeout_ms at most. */
+static int sleep_for_event(int timeout_ms, int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, rc, which, n = 0;
+    ptl_handle_eq_t eqs[3];
+    ptl_event_t ev;
+
+    if (MPIDI_PTL.matching)
+        eqs[n++] = MPIDI_PTL.eq_match;
+    eqs[n++] = MPIDI_PTL.eq;
+    if (MPIDI_PTL.gets > 0)
+        eqs[n++] = MPIDI_PTL.eq_get;
+    rc = PtlEQPoll(eqs, n, timeout_ms, &ev, &which);
+    if (rc == PTL_EQ_EMPTY)
+        goto fn_exit;
+    MPIDI_PTL_CHECK(rc, "PtlEQPoll");
+    *made_progress = TRUE;
+    mpi_errno = MPIDI_PTL.matching && which == 0 ? MPIDI_PTL_Match_event(&ev) : handle_event(&ev);
 
   fn_exit:
     return mpi_errno;
@@ -263,9 +305,10 @@ static int wait_politely(int idle, int *made_progress)
     }
     /* An event wakes us. The limit is for what does not: room in a peer's inbox or for a get, a hook with a source of
      * its own. */
-    if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || waited < 100 * MPIDI_PTL_YIELD_NS)
-        return poll_event(1, made_progress);
-    return poll_event(10, made_progress);
+    if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || MPIDI_PTL.waiting_vcs != NULL ||
+        waited < 100 * MPIDI_PTL_YIELD_NS)
+        return sleep_for_event(1, made_progress);
+    return sleep_for_event(10, made_progress);
 }
 
 /* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
@@ -289,10 +332,14 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
     do {
         int made_progress = FALSE, hook_progress = FALSE;
 
-        mpi_errno = poll_event(0, &made_progress);
+        mpi_errno = MPIDI_PTL.matching ? poll_both(&made_progress) : poll_event(&made_progress);
         MPIR_ERR_CHECK(mpi_errno);
         if (unlikely(MPIDI_PTL.sendq_head != NULL)) {
             mpi_errno = MPIDI_PTL_Send_pending(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL.waiting_vcs != NULL)) {
+            mpi_errno = MPIDI_PTL_Send_waiting(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
         }
         if (unlikely(MPIDI_PTL.gets > 0)) {

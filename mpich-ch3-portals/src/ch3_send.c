@@ -51,14 +51,14 @@ static void enqueue(MPIDI_VC_t * vc, MPIR_Request * sreq)
 {
     MPIR_Request_add_ref(sreq); /* the queue's own: the user may free the request meanwhile */
     sreq->next = NULL;
-    if (vc->ch.sendq_tail != NULL)
-        vc->ch.sendq_tail->next = sreq;
+    if (VC_CH(vc)->sendq_tail != NULL)
+        VC_CH(vc)->sendq_tail->next = sreq;
     else
-        vc->ch.sendq_head = sreq;
-    vc->ch.sendq_tail = sreq;
-    if (!vc->ch.on_list) {
-        vc->ch.on_list = TRUE;
-        vc->ch.next = MPIDI_PTL.sendq_head;
+        VC_CH(vc)->sendq_head = sreq;
+    VC_CH(vc)->sendq_tail = sreq;
+    if (!VC_CH(vc)->on_list) {
+        VC_CH(vc)->on_list = TRUE;
+        VC_CH(vc)->next = MPIDI_PTL.sendq_head;
         MPIDI_PTL.sendq_head = vc;
     }
 }
@@ -107,7 +107,7 @@ int MPIDI_CH3_iStartMsg(MPIDI_VC_t * vc, void *hdr, intptr_t hdr_sz, MPIR_Reques
     struct iovec iov = { hdr, (size_t) hdr_sz };
 
     *sreq_ptr = NULL;
-    if (likely(vc->ch.sendq_head == NULL))
+    if (likely(VC_CH(vc)->sendq_head == NULL))
         rc = MPIDI_PTL_Put(vc, hdr, hdr_sz, 0);
     if (unlikely(rc == PTL_NO_SPACE)) {
         *sreq_ptr = create_request(&iov, 1, TRUE);
@@ -142,7 +142,7 @@ int MPIDI_CH3_iStartMsgv(MPIDI_VC_t * vc, struct iovec *iov, int n_iov, MPIR_Req
     MPIR_Assert(n_iov <= MPL_IOV_LIMIT);
     *sreq_ptr = NULL;
     pad(iov, n_iov, &room);
-    if (likely(vc->ch.sendq_head == NULL))
+    if (likely(VC_CH(vc)->sendq_head == NULL))
         rc = put_iov(vc, &iov, &n_iov, &first);
     if (unlikely(rc == PTL_NO_SPACE)) {
         *sreq_ptr = create_request(iov, n_iov, first);
@@ -163,7 +163,7 @@ int MPIDI_CH3_iSendv(MPIDI_VC_t * vc, MPIR_Request * sreq, struct iovec *iov, in
 
     MPIR_Assert(n_iov <= MPL_IOV_LIMIT);
     pad(iov, n_iov, &room);
-    if (likely(vc->ch.sendq_head == NULL)) {
+    if (likely(VC_CH(vc)->sendq_head == NULL)) {
         while ((rc = put_iov(vc, &iov, &n_iov, &first)) == PTL_OK) {
             mpi_errno = sent(vc, sreq, &complete);
             MPIR_ERR_CHECK(mpi_errno);
@@ -199,7 +199,7 @@ static int send_queue(MPIDI_VC_t * vc, int *made_progress)
     int mpi_errno = MPI_SUCCESS, rc = PTL_OK;
     MPIR_Request *sreq;
 
-    while ((sreq = vc->ch.sendq_head) != NULL) {
+    while ((sreq = VC_CH(vc)->sendq_head) != NULL) {
         struct iovec *iov = sreq->dev.iov;
         int n_iov = sreq->dev.iov_count, first = sreq->dev.iov_offset == 0, complete = FALSE, was = n_iov;
         size_t was_len = iov->iov_len;
@@ -222,9 +222,9 @@ static int send_queue(MPIDI_VC_t * vc, int *made_progress)
             sreq->dev.iov_offset = 1;
             continue;
         }
-        vc->ch.sendq_head = sreq->next;
-        if (vc->ch.sendq_head == NULL)
-            vc->ch.sendq_tail = NULL;
+        VC_CH(vc)->sendq_head = sreq->next;
+        if (VC_CH(vc)->sendq_head == NULL)
+            VC_CH(vc)->sendq_tail = NULL;
         MPIR_Request_free(sreq);
     }
 
@@ -242,16 +242,16 @@ int MPIDI_PTL_Send_pending(int *made_progress)
     while ((vc = *link) != NULL) {
         mpi_errno = send_queue(vc, made_progress);
         MPIR_ERR_CHECK(mpi_errno);
-        if (vc->ch.sendq_head != NULL) {
-            link = &vc->ch.next;
+        if (VC_CH(vc)->sendq_head != NULL) {
+            link = &VC_CH(vc)->next;
             continue;
         }
         /* A request that completed may have sent something new to a connection in front of this one: look again. */
-        for (link = &MPIDI_PTL.sendq_head; *link != vc; link = &(*link)->ch.next);
-        *link = vc->ch.next;
-        vc->ch.on_list = FALSE;
-        if (vc->ch.closing) {
-            vc->ch.closing = FALSE;
+        for (link = &MPIDI_PTL.sendq_head; *link != vc; link = &VC_CH(*link)->next);
+        *link = VC_CH(vc)->next;
+        VC_CH(vc)->on_list = FALSE;
+        if (VC_CH(vc)->closing) {
+            VC_CH(vc)->closing = FALSE;
             mpi_errno = MPIDI_CH3U_Handle_connection(vc, MPIDI_VC_EVENT_TERMINATED);
             MPIR_ERR_CHECK(mpi_errno);
             link = &MPIDI_PTL.sendq_head;
@@ -269,7 +269,7 @@ int MPIDI_PTL_Flush(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    while (MPIDI_PTL.sendq_head != NULL) {
+    while (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_vcs != NULL) {
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
         if (MPIDI_PTL.sendq_head != NULL)
@@ -287,8 +287,8 @@ int MPIDI_CH3_Connection_terminate(MPIDI_VC_t * vc)
 {
     if (vc->state == MPIDI_VC_STATE_MORIBUND || vc->state == MPIDI_VC_STATE_INACTIVE_CLOSED)
         return MPI_SUCCESS;
-    if (vc->ch.sendq_head != NULL) {
-        vc->ch.closing = TRUE;
+    if (VC_CH(vc)->sendq_head != NULL) {
+        VC_CH(vc)->closing = TRUE;
         return MPI_SUCCESS;
     }
     return MPIDI_CH3U_Handle_connection(vc, MPIDI_VC_EVENT_TERMINATED);

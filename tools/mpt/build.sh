@@ -59,7 +59,7 @@ build_mpich()
 		(cd "$ROOT" && newer "$stamp" mpich-ch3-portals/build-mpich) || return 0
 	fi
 	args=(--device "$device" --prefix "$BUILD/mpich-$device" --cache "$MPT_CACHE" --jobs "$JOBS")
-	[ "$device" = portals ] && args+=(--portals "$BUILD/prefix")
+	[ "$device" = portals ] && args+=(--portals "$BUILD/prefix") || args+=(--plain)
 	touch "$stamp.new"
 	step "MPICH with ch3:$device (the first time takes several minutes)" "mpich-$device" \
 		"$ROOT/mpich-ch3-portals/build-mpich" "${args[@]}" || return 1

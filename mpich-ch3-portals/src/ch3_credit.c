@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Credits of messages that are matched in Portals.
+ *
+ * What a rank has not looked at lies in its queue of events and in its overflow buffers, and neither may ever be full.
+ * So both are shared out among the peers: each may have MPIDI_PTL.credit_events messages under way to this rank, and
+ * MPIDI_PTL.credit_bytes bytes in messages that carry their data. Without bytes a message becomes a rendezvous,
+ * without events it waits at its sender.
+ *
+ * The owner counts for each peer what it has given back since the start: an event when it has handled it, bytes when
+ * they are out of the overflow buffer and, if no receive was posted, out of the memory where they waited for one; so
+ * this memory is bounded, too. The counts lie open to gets (portal MPIDI_PTL_PT_CREDIT): a sender that has used half of
+ * what it had fetches them. Nobody sends credits, and a stream of messages in one direction needs no answer.
+ */
+#include "mpidi_ch3_impl.h"
+
+typedef struct {
+    uint64_t events, bytes;
+} counts_t;
+
+static counts_t *given_back;    /* by us, to each rank */
+static counts_t *known;         /* of what each rank has given back to us */
+static ptl_handle_md_t md_known;
+
+int MPIDI_PTL_Credit_init(int n_ranks)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    int64_t peers = MPL_MAX(n_ranks - 1, 1);
+    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_handle_me_t me;
+    ptl_md_t md = {
+        .length = n_ranks * sizeof(counts_t),
+        .threshold = PTL_MD_THRESH_INF,
+        .options = PTL_MD_EVENT_START_DISABLE | PTL_MD_XT_NP,
+    };
+
+    MPIDI_PTL.credit_events = MPIDI_PTL_env.send_credits;
+    if (MPIDI_PTL.credit_events == 0)
+        MPIDI_PTL.credit_events = MPL_MAX(MPIDI_PTL_MIN_CREDITS, MPL_MIN(MPIDI_PTL_MAX_CREDITS,
+                                                                         MPIDI_PTL_env.unex_events / peers));
+    MPIDI_PTL.credit_bytes = MPL_MAX(MPIDI_PTL.short_max, MPIDI_PTL_env.unex_buffer_size / peers);
+    /* one buffer may be in use and hold what is given back already; the end of each may be too short for a message */
+    MPIDI_PTL.overflow_sz = (peers * (MPIDI_PTL.credit_bytes + MPIDI_PTL.credit_events * MPIDI_PTL_RTS_SIZE)) /
+        (MPIDI_PTL_OVERFLOWS - 1) + 2 * MPIDI_PTL.short_max;
+    rc = PtlEQAlloc(MPIDI_PTL.ni, peers * MPIDI_PTL.credit_events + 2 * MPIDI_PTL_OVERFLOWS, PTL_EQ_HANDLER_NONE,
+                    &MPIDI_PTL.eq_match);
+    MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
+
+    given_back = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
+    known = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!given_back || !known, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    md.start = known;
+    md.user_ptr = known;
+    md.eq_handle = MPIDI_PTL.eq_get;
+    md.options |= PTL_MD_EVENT_START_DISABLE;
+    rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &md_known);
+    MPIDI_PTL_CHECK(rc, "PtlMDBind");
+    md.start = given_back;
+    md.eq_handle = PTL_EQ_NONE;
+    md.options |= PTL_MD_EVENT_END_DISABLE | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_CREDIT, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+    rc = PtlMDAttach(me, md, PTL_RETAIN, NULL);
+    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_PTL_Credit_fini(void)
+{
+    MPL_free(given_back);
+    MPL_free(known);
+}
+
+void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes)
+{
+    counts_t *c = &given_back[vc->pg_rank];
+
+    c->events += events;
+    c->bytes += bytes;
+}
+
+/* May a message with @bytes of data go now? */
+int MPIDI_PTL_Has_credit(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    const counts_t *k = &known[vc->pg_rank];
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+
+    return ch->sent_events - k->events < (uint64_t) MPIDI_PTL.credit_events &&
+        (bytes == 0 || ch->sent_bytes + bytes - k->bytes <= (uint64_t) MPIDI_PTL.credit_bytes);
+}
+
+/* Fetch the peer's counts, unless that is under way. */
+void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc)
+{
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+    ptl_process_id_t id = { ch->nid, ch->pid };
+
+    if (ch->asking || MPIDI_PTL.gets == MPIDI_PTL_MAX_GETS)
+        return;
+    if (PtlGetRegion(md_known, vc->pg_rank * sizeof(counts_t), sizeof(counts_t), id, MPIDI_PTL_PT_CREDIT, 0,
+                     (ptl_match_bits_t) (uintptr_t) vc, MPIR_Process.rank * sizeof(counts_t)) != PTL_OK)
+        return;                 /* too much under way there: the next send or turn asks again */
+    ch->asking = TRUE;
+    ch->asked_at = ch->sent_events;
+    MPIDI_PTL.gets++;
+}
+
+/* Is this reply one to the above? */
+int MPIDI_PTL_Credit_reply(const ptl_event_t * ev)
+{
+    if (known == NULL || ev->md.user_ptr != known)
+        return FALSE;
+    MPIDI_PTL.gets--;
+    VC_CH((MPIDI_VC_t *) (uintptr_t) ev->match_bits)->asking = FALSE;
+    return TRUE;
+}
+
+void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    const counts_t *k = &known[vc->pg_rank];
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+
+    ch->sent_events++;
+    ch->sent_bytes += bytes;
+    if (unlikely(ch->sent_events - k->events > (uint64_t) MPIDI_PTL.credit_events / 2 ||
+                 ch->sent_bytes - k->bytes > (uint64_t) MPIDI_PTL.credit_bytes / 2) &&
+        ch->sent_events - ch->asked_at >= (uint64_t) MPIDI_PTL.credit_events / 8)
+        MPIDI_PTL_Ask_credit(vc);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Matching in Portals: the sending side. See ch3_match.c.
+ *
+ * A short message is one put of its data, which has copied them on return. A long one is a put of what its receiver
+ * needs to fetch it (MPIDI_PTL_RTS), and is complete when the receiver says so. A short message of which the receiver
+ * must know that it was matched (MPIDI_PTL_SYNC) is complete with CH3's acknowledgement.
+ *
+ * A message for which there is no credit waits in its connection's queue, and all behind it.
+ */
+#include "mpidi_ch3_impl.h"
+
+static inline int put(MPIDI_VC_t * vc, const void *buf, intptr_t len, int kind, uint64_t match, MPI_Request id)
+{
+    ptl_process_id_t peer = { VC_CH(vc)->nid, VC_CH(vc)->pid };
+    int rc;
+
+    rc = PtlPutRegion(MPIDI_PTL.md, (ptl_size_t) (uintptr_t) buf, len, PTL_NO_ACK_REQ, peer, MPIDI_PTL_PT_MATCH, 0,
+                      match, 0, MPIDI_PTL_HDR(kind, id));
+    if (likely(rc == PTL_OK))
+        MPIDI_PTL_Spend(vc, kind == MPIDI_PTL_RTS ? 0 : len);
+    return rc;
+}
+
+static int put_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+                   uint64_t match)
+{
+    MPIDI_PTL_pkt_rts_t rts;
+
+    MPIDI_PTL_Fill_rts(sreq, contig, data_sz, dt_true_lb, &rts);
+    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
+    return put(vc, &rts.data_sz, MPIDI_PTL_RTS_SIZE, MPIDI_PTL_RTS, match, sreq->handle);
+}
+
+/* Try to send. PTL_NO_SPACE: later. *done: nothing is left to do but to complete the request. */
+static int try_send(MPIDI_VC_t * vc, MPIR_Request * sreq, int *done)
+{
+    MPIDI_PTL_Request_t *ch = REQ_CH(sreq);
+    MPIDI_Message_match match = sreq->dev.match;
+    const void *buf;
+    MPI_Aint dt_true_lb, packed;
+    MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
+    intptr_t data_sz;
+    int contig, rc, threshold = -1;
+
+    *done = FALSE;
+    match.parts.rank = sreq->comm->rank;
+    MPIDI_Datatype_get_info(sreq->dev.user_count, sreq->dev.datatype, contig, data_sz, dt_ptr, dt_true_lb);
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, sreq->comm, vc);
+    if (data_sz > 0 && (data_sz > MPIDI_PTL.short_max ||
+                        data_sz + (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t) > threshold ||
+                        !MPIDI_PTL_Has_credit(vc, data_sz)))
+        return MPIDI_PTL_Has_credit(vc, 0) ? put_rts(vc, sreq, contig, data_sz, dt_true_lb, match.whole) : PTL_NO_SPACE;
+    if (!MPIDI_PTL_Has_credit(vc, data_sz))
+        return PTL_NO_SPACE;
+    if (contig || data_sz == 0) {
+        buf = (char *) MPIR_get_contig_ptr(sreq->dev.user_buf, dt_true_lb);
+    } else {
+        MPIR_Typerep_pack(sreq->dev.user_buf, sreq->dev.user_count, sreq->dev.datatype, 0, MPIDI_PTL_stage, data_sz,
+                          &packed);
+        buf = MPIDI_PTL_stage;
+    }
+    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_EAGER_MSG);
+    rc = put(vc, buf, data_sz, ch->kind, match.whole, sreq->handle);
+    *done = rc == PTL_OK && ch->kind != MPIDI_PTL_SYNC;
+    return rc;
+}
+
+static void enqueue(MPIDI_VC_t * vc, MPIR_Request * sreq)
+{
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+
+    MPIR_Request_add_ref(sreq); /* the queue's own */
+    sreq->next = NULL;
+    if (ch->waiting_head != NULL)
+        ch->waiting_tail->next = sreq;
+    else
+        ch->waiting_head = sreq;
+    ch->waiting_tail = sreq;
+    if (!ch->on_waiting) {
+        ch->on_waiting = TRUE;
+        ch->next_waiting = MPIDI_PTL.waiting_vcs;
+        MPIDI_PTL.waiting_vcs = vc;
+    }
+}
+
+/* One connection's queue, as far as credit goes. */
+static int send_waiting(MPIDI_VC_t * vc, int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS, rc = PTL_OK, done;
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+    MPIR_Request *sreq;
+
+    while ((sreq = ch->waiting_head) != NULL) {
+        rc = try_send(vc, sreq, &done);
+        if (rc == PTL_NO_SPACE)
+            break;
+        MPIDI_PTL_CHECK(rc, "PtlPutRegion");
+        *made_progress = TRUE;
+        ch->waiting_head = sreq->next;
+        if (done) {
+            mpi_errno = MPID_Request_complete(sreq);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        MPIR_Request_free(sreq);
+    }
+    if (ch->waiting_head != NULL)
+        MPIDI_PTL_Ask_credit(vc);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PTL_Send_waiting(int *made_progress)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_VC_t *vc, *next, **link = &MPIDI_PTL.waiting_vcs;
+
+    for (vc = *link; vc != NULL; vc = next) {
+        next = VC_CH(vc)->next_waiting;
+        mpi_errno = send_waiting(vc, made_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+        /* completing a request may have queued others: at the head, in front of *link at most */
+        while (*link != vc)
+            link = &VC_CH(*link)->next_waiting;
+        if (VC_CH(vc)->waiting_head != NULL) {
+            link = &VC_CH(vc)->next_waiting;
+        } else {
+            *link = next;
+            VC_CH(vc)->on_waiting = FALSE;
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Everything that is not one put now. */
+static int send_with_request(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank,
+                             int tag, MPIR_Comm * comm, int context_offset, int kind, int type,
+                             MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS, rc = PTL_NO_SPACE, done = FALSE;
+    MPIR_Request *sreq;
+
+    MPIDI_Request_create_sreq(sreq, mpi_errno, goto fn_exit);
+    MPIDI_Request_set_type(sreq, type);
+    sreq->dev.OnDataAvail = NULL;
+    REQ_CH(sreq)->kind = kind;
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPIR_Datatype_get_ptr(datatype, sreq->dev.datatype_ptr);
+        MPIR_Datatype_ptr_add_ref(sreq->dev.datatype_ptr);
+    }
+    if (likely(VC_CH(vc)->waiting_head == NULL))
+        rc = try_send(vc, sreq, &done);
+    if (rc == PTL_NO_SPACE) {
+        enqueue(vc, sreq);
+        MPIDI_PTL_Ask_credit(vc);
+        rc = PTL_OK;
+    }
+    MPIDI_PTL_CHECK(rc, "PtlPutRegion");
+    if (done) {
+        mpi_errno = MPID_Request_complete(sreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    *request = sreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Length of a message that may go at once, with its data, from one piece of memory; or -1. */
+static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
+{
+    int threshold = -1;
+    intptr_t n;
+
+    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || VC_CH(vc)->waiting_head != NULL))
+        return -1;
+    n = count * MPIR_Datatype_get_basic_size(datatype);
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
+    return n + (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t) <= threshold && n <= MPIDI_PTL.short_max &&
+        MPIDI_PTL_Has_credit(vc, n) ? n : -1;
+}
+
+static inline uint64_t match_word(int rank, int tag, int context_id)
+{
+    return (uint32_t) tag | (uint64_t) (uint16_t) rank << 32 | (uint64_t) (uint16_t) context_id << 48;
+}
+
+/* Blocking: a message that has been put needs no request at all. */
+static int match_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                      MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    intptr_t n = short_size(vc, comm, count, datatype);
+
+    if (likely(n >= 0) && likely(put(vc, buf, n, MPIDI_PTL_EAGER,
+                                     match_word(comm->rank, tag, comm->context_id + context_offset),
+                                     MPI_REQUEST_NULL) == PTL_OK)) {
+        *request = NULL;
+        return MPI_SUCCESS;
+    }
+    return send_with_request(vc, buf, count, datatype, rank, tag, comm, context_offset, MPIDI_PTL_EAGER,
+                             MPIDI_REQUEST_TYPE_SEND, request);
+}
+
+static int match_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                       MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    intptr_t n = short_size(vc, comm, count, datatype);
+    int context_id = comm->context_id + context_offset;
+
+    if (likely(n >= 0)) {
+        MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, match_word(rank, tag, context_id));
+
+        if (likely(put(vc, buf, n, MPIDI_PTL_EAGER, match_word(comm->rank, tag, context_id), sreq->handle) == PTL_OK)) {
+            MPIR_cc_set(&sreq->cc, 0);
+            *request = sreq;
+            return MPI_SUCCESS;
+        }
+        MPIR_Request_free(sreq);
+    }
+    return send_with_request(vc, buf, count, datatype, rank, tag, comm, context_offset, MPIDI_PTL_EAGER,
+                             MPIDI_REQUEST_TYPE_SEND, request);
+}
+
+static int match_issend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                        MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    return send_with_request(vc, buf, count, datatype, rank, tag, comm, context_offset, MPIDI_PTL_SYNC,
+                             MPIDI_REQUEST_TYPE_SSEND, request);
+}
+
+static int match_irsend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                        MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    return send_with_request(vc, buf, count, datatype, rank, tag, comm, context_offset, MPIDI_PTL_READY,
+                             MPIDI_REQUEST_TYPE_RSEND, request);
+}
+
+MPIDI_Comm_ops_t MPIDI_PTL_Match_ops = {
+    .send = match_send,
+    .isend = match_isend,
+    .ssend = match_issend,
+    .issend = match_issend,
+    .rsend = match_irsend,
+    .irsend = match_irsend,
+};

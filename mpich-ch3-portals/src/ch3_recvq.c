@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The queues of posted receives and of unexpected messages, in place of MPICH's (mpidi_ch3_post.h says how).
+ *
+ * Each queue is a list in MPI's order, linked by the requests' next field (debuggers follow it) and a prev in the
+ * channel's room. Short queues are walked. A queue that has grown beyond INDEX_FROM also has an index: tables of
+ * chains, each chain in MPI's order, by which the answer is found without a walk, and which is dropped when the queue
+ * is empty again.
+ *
+ * A posted receive stands in one chain, by its match with the wildcards' parts left out; a message looks into the four
+ * chains that could hold a receive for it (if the queue has receives of that kind at all) and takes the oldest. An
+ * unexpected message stands in three tables: by all its match, without its source, without its tag; a receive looks
+ * into the one table of its kind, and walks the list only where it takes any source and any tag.
+ *
+ * Runs under MPICH's global lock. The error bits of a tag (tags of collectives that report a failure) take no part in
+ * matching.
+ */
+#define MPIDI_PTL_OWNS_RECVQ
+#include "mpidi_ch3_impl.h"
+
+#define INDEX_FROM      16
+#define FIRST_CHAINS    256     /* a power of 2; doubled when chains have two requests on average */
+
+/* Which parts a key leaves out: the kind of a receive, the number of a table of messages. */
+enum { ANY_SOURCE = 1, ANY_TAG = 2, KINDS = 4 };
+
+struct chain {
+    MPIR_Request *head, *tail;
+};
+
+struct table {
+    struct chain *chains;
+    unsigned mask;
+};
+
+struct queue {
+    MPIR_Request *head, *tail;
+    unsigned length;
+    int indexed;
+    int n_tables;
+    struct table table[KINDS];
+};
+
+/* Posted receives have one table for all kinds. Messages have no table for ANY_SOURCE | ANY_TAG. */
+static struct queue posted = {.n_tables = 1 };
+static struct queue unexpected = {.n_tables = KINDS - 1 };
+
+static unsigned posted_of_kind[KINDS];
+static uint64_t next_turn;      /* order of posting */
+
+/* For debuggers: src/mpi/debugger/dll_mpich.c. */
+MPIR_Request **const MPID_Recvq_posted_head_ptr = &posted.head;
+MPIR_Request **const MPID_Recvq_unexpected_head_ptr = &unexpected.head;
+
+static const uint64_t kind_mask[KINDS] = {
+    [0] = ~(uint64_t) 0,
+    [ANY_SOURCE] = 0xffff0000ffffffff,
+    [ANY_TAG] = 0xffffffff00000000,
+    [ANY_SOURCE | ANY_TAG] = 0xffff000000000000,
+};
+
+_Static_assert(sizeof(MPIDI_Message_match) == 8 && offsetof(MPIDI_Message_match_parts_t, tag) == 0 &&
+               sizeof(((MPIDI_Message_match_parts_t *) 0)->tag) == 4 &&
+               offsetof(MPIDI_Message_match_parts_t, rank) == 4 &&
+               offsetof(MPIDI_Message_match_parts_t, context_id) == 6, "the masks above");
+
+static inline uint64_t clear_errors(MPIDI_Message_match match)
+{
+    MPIR_TAG_CLEAR_ERROR_BITS(match.parts.tag);
+    return match.whole;
+}
+
+static inline uint64_t key_of(int source, int tag, int context_id, int *kind)
+{
+    MPIDI_Message_match m = {.whole = 0 };
+
+    *kind = (source == MPI_ANY_SOURCE ? ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? ANY_TAG : 0);
+    m.parts.context_id = context_id;
+    m.parts.rank = source;
+    m.parts.tag = tag;
+    return m.whole & kind_mask[*kind];
+}
+
+static inline int kind_of(const MPIR_Request * rreq)
+{
+    return (rreq->dev.mask.parts.rank == 0 ? ANY_SOURCE : 0) | (rreq->dev.mask.parts.tag == 0 ? ANY_TAG : 0);
+}
+
+/* The key under which request @rreq stands in table @t of queue @q. */
+static inline uint64_t stands_under(const struct queue *q, int t, const MPIR_Request * rreq)
+{
+    if (q == &posted)
+        return rreq->dev.match.whole & kind_mask[kind_of(rreq)];
+    return clear_errors(rreq->dev.match) & kind_mask[t];
+}
+
+static inline struct chain *find_chain(const struct table *t, uint64_t key)
+{
+    return &t->chains[(key * 0x9e3779b97f4a7c15U) >> 32 & t->mask];
+}
+
+static void append_to_chain(struct chain *c, int t, MPIR_Request * rreq)
+{
+    MPIDI_PTL_Link_t *link = &REQ_CH(rreq)->link[t];
+
+    link->next = NULL;
+    link->prev = c->tail;
+    if (c->tail != NULL)
+        REQ_CH(c->tail)->link[t].next = rreq;
+    else
+        c->head = rreq;
+    c->tail = rreq;
+}
+
+static void remove_from_chain(struct chain *c, int t, MPIR_Request * rreq)
+{
+    MPIDI_PTL_Link_t *link = &REQ_CH(rreq)->link[t];
+
+    if (link->prev != NULL)
+        REQ_CH(link->prev)->link[t].next = link->next;
+    else
+        c->head = link->next;
+    if (link->next != NULL)
+        REQ_CH(link->next)->link[t].prev = link->prev;
+    else
+        c->tail = link->prev;
+}
+
+static void add_to_index(struct queue *q, MPIR_Request * rreq)
+{
+    int t;
+
+    for (t = 0; t < q->n_tables; t++)
+        append_to_chain(find_chain(&q->table[t], stands_under(q, t, rreq)), t, rreq);
+}
+
+/* Index the whole queue, in tables of @chains chains. Without memory for that it is walked, or keeps its tables. */
+static void build_index(struct queue *q, unsigned chains)
+{
+    struct chain *room[KINDS] = { NULL };
+    MPIR_Request *rreq;
+    int t;
+
+    if (q->table[0].chains == NULL || q->table[0].mask + 1 < chains) {
+        for (t = 0; t < q->n_tables; t++) {
+            room[t] = MPL_malloc(chains * sizeof(*room[t]), MPL_MEM_BUFFER);
+            if (room[t] == NULL) {
+                while (--t >= 0)
+                    MPL_free(room[t]);
+                return;
+            }
+        }
+        for (t = 0; t < q->n_tables; t++) {
+            MPL_free(q->table[t].chains);
+            q->table[t].chains = room[t];
+            q->table[t].mask = chains - 1;
+        }
+    }
+    for (t = 0; t < q->n_tables; t++)
+        memset(q->table[t].chains, 0, (q->table[t].mask + 1) * sizeof(*q->table[t].chains));
+    for (rreq = q->head; rreq != NULL; rreq = rreq->next)
+        add_to_index(q, rreq);
+    q->indexed = TRUE;
+}
+
+static inline void append(struct queue *q, MPIR_Request * rreq)
+{
+    rreq->next = NULL;
+    REQ_CH(rreq)->prev = q->tail;
+    if (q->tail != NULL)
+        q->tail->next = rreq;
+    else
+        q->head = rreq;
+    q->tail = rreq;
+    q->length++;
+    if (likely(!q->indexed)) {
+        if (unlikely(q->length > INDEX_FROM))
+            build_index(q, FIRST_CHAINS);
+    } else if (unlikely(q->length > 2 * (q->table[0].mask + 1))) {
+        build_index(q, 2 * (q->table[0].mask + 1));
+    } else {
+        add_to_index(q, rreq);
+    }
+}
+
+static void remove_from_index(struct queue *q, MPIR_Request * rreq)
+{
+    int t;
+
+    for (t = 0; t < q->n_tables; t++)
+        remove_from_chain(find_chain(&q->table[t], stands_under(q, t, rreq)), t, rreq);
+    if (q->length == 0)
+        q->indexed = FALSE;
+}
+
+static inline void remove_request(struct queue *q, MPIR_Request * rreq)
+{
+    MPIR_Request *prev = REQ_CH(rreq)->prev;
+
+    if (prev != NULL)
+        prev->next = rreq->next;
+    else
+        q->head = rreq->next;
+    if (rreq->next != NULL)
+        REQ_CH(rreq->next)->prev = prev;
+    else
+        q->tail = prev;
+    q->length--;
+    if (unlikely(q->indexed))
+        remove_from_index(q, rreq);
+}
+
+static inline void remove_unexpected(MPIR_Request * rreq)
+{
+    remove_request(&unexpected, rreq);
+    if (REQ_CH(rreq)->left > 0)
+        MPIDI_PTL_Give_back(REQ_CH(rreq)->vc, 0, REQ_CH(rreq)->left);
+}
+
+static inline void append_posted(MPIR_Request * rreq)
+{
+    REQ_CH(rreq)->turn = next_turn++;
+    REQ_CH(rreq)->posted = TRUE;
+    posted_of_kind[kind_of(rreq)]++;
+    append(&posted, rreq);
+}
+
+/* Bytes that an unexpected message occupies, of the credit of its sender: given back when it leaves the queue. */
+static MPIDI_VC_t *holder;
+static intptr_t holds;
+
+void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    holder = vc;
+    holds = bytes;
+}
+
+/* The message went elsewhere. */
+void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc)
+{
+    if (holds > 0)
+        MPIDI_PTL_Give_back(vc, 0, holds);
+    holds = 0;
+}
+
+static inline void append_unexpected(MPIR_Request * rreq)
+{
+    REQ_CH(rreq)->vc = holder;
+    REQ_CH(rreq)->left = holds;
+    holds = 0;
+    append(&unexpected, rreq);
+}
+
+static inline void remove_posted(MPIR_Request * rreq)
+{
+    REQ_CH(rreq)->posted = FALSE;
+    posted_of_kind[kind_of(rreq)]--;
+    remove_request(&posted, rreq);
+}
+
+static MPIR_Request *find_posted_by_index(uint64_t match)
+{
+    MPIR_Request *best = NULL, *rreq;
+    int kind;
+
+    for (kind = 0; kind < KINDS; kind++) {
+        uint64_t key = match & kind_mask[kind];
+
+        if (posted_of_kind[kind] == 0)
+            continue;
+        rreq = find_chain(&posted.table[0], key)->head;
+        while (rreq != NULL && (kind_of(rreq) != kind || (rreq->dev.match.whole & kind_mask[kind]) != key))
+            rreq = REQ_CH(rreq)->link[0].next;
+        if (rreq != NULL && (best == NULL || REQ_CH(rreq)->turn < REQ_CH(best)->turn))
+            best = rreq;
+    }
+    return best;
+}
+
+/* The oldest posted receive for a message with @match, without error bits. */
+static inline MPIR_Request *find_posted(uint64_t match)
+{
+    MPIR_Request *rreq;
+
+    if (unlikely(posted.indexed))
+        return find_posted_by_index(match);
+    for (rreq = posted.head; rreq != NULL; rreq = rreq->next)
+        if ((rreq->dev.match.whole & rreq->dev.mask.whole) == (match & rreq->dev.mask.whole))
+            break;
+    return rreq;
+}
+
+static MPIR_Request *find_unexpected_by_index(uint64_t key, int kind)
+{
+    MPIR_Request *rreq = find_chain(&unexpected.table[kind], key)->head;
+
+    while (rreq != NULL && (clear_errors(rreq->dev.match) & kind_mask[kind]) != key)
+        rreq = REQ_CH(rreq)->link[kind].next;
+    return rreq;
+}
+
+/* The oldest message for a receive of this kind and key. */
+static inline MPIR_Request *find_unexpected(uint64_t key, int kind)
+{
+    MPIR_Request *rreq;
+
+    if (likely(unexpected.head == NULL))
+        return NULL;
+    if (unexpected.indexed && kind < unexpected.n_tables)
+        return find_unexpected_by_index(key, kind);
+    for (rreq = unexpected.head; rreq != NULL; rreq = rreq->next)
+        if ((clear_errors(rreq->dev.match) & kind_mask[kind]) == key)
+            break;
+    return rreq;
+}
+
+int MPIDI_CH3U_Recvq_init(void)
+{
+    return MPI_SUCCESS;
+}
+
+/* MPI_Probe and MPI_Iprobe: is there a message? */
+int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
+{
+    int kind;
+    uint64_t key = key_of(source, tag, context_id, &kind);
+    MPIR_Request *rreq = find_unexpected(key, kind);
+
+    if (rreq != NULL && s != MPI_STATUS_IGNORE) {
+        s->MPI_SOURCE = rreq->status.MPI_SOURCE;
+        s->MPI_TAG = rreq->status.MPI_TAG;
+        MPIR_STATUS_SET_COUNT(*s, MPIR_STATUS_GET_COUNT(rreq->status));
+        MPIR_STATUS_SET_CANCEL_BIT(*s, MPIR_STATUS_GET_CANCEL_BIT(rreq->status));
+    }
+    return rreq != NULL;
+}
+
+/*
+ * To cancel a send: take the message that its sender knows as @sreq_id. Handles are used again, so there may be
+ * several; the youngest is meant, the others' sends have completed.
+ */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * match)
+{
+    MPIR_Request *rreq, *found = NULL;
+    uint64_t key = clear_errors(*match);
+
+    for (rreq = unexpected.head; rreq != NULL; rreq = rreq->next)
+        if (rreq->dev.sender_req_id == sreq_id && clear_errors(rreq->dev.match) == key)
+            found = rreq;
+    if (found != NULL)
+        remove_unexpected(found);
+    return found;
+}
+
+static inline MPIR_Request *take_unexpected(int source, int tag, int context_id, MPIR_Comm * comm)
+{
+    int kind;
+    uint64_t key = key_of(source, tag, context_id, &kind);
+    MPIR_Request *rreq = find_unexpected(key, kind);
+
+    if (rreq != NULL) {
+        remove_unexpected(rreq);
+        rreq->comm = comm;
+        MPIR_Comm_add_ref(comm);
+    }
+    return rreq;
+}
+
+/* MPI_Improbe: take the message; where it goes is not known yet. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU_matchonly(int source, int tag, int context_id, MPIR_Comm * comm, int *foundp)
+{
+    MPIR_Request *rreq = take_unexpected(source, tag, context_id, comm);
+
+    *foundp = rreq != NULL;
+    return rreq;
+}
+
+static void complete_with_error(struct queue *q, MPIR_Request * rreq, int error)
+{
+    if (q == &posted) {
+        remove_posted(rreq);
+        if (MPIDI_PTL.matching && !MPIDI_PTL_Unpost(rreq))
+            MPIDI_PTL_Disown(rreq);
+    } else {
+        remove_unexpected(rreq);
+    }
+    rreq->status.MPI_ERROR = error;
+    MPID_Request_complete(rreq);
+}
+
+static MPIR_Request *create_posted(int source, int tag, int context_id, void *user_buf, MPI_Aint user_count,
+                                   MPI_Datatype datatype)
+{
+    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
+    MPIR_Request *rreq;
+
+    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
+    rreq->dev.match.parts.tag = tag;
+    rreq->dev.match.parts.rank = source;
+    rreq->dev.match.parts.context_id = context_id;
+    rreq->dev.mask.parts.context_id = ~0;
+    rreq->dev.mask.parts.rank = source == MPI_ANY_SOURCE ? 0 : ~0;
+    rreq->dev.mask.parts.tag = tag == MPI_ANY_TAG ? 0 : ~0;
+    rreq->dev.user_buf = user_buf;
+    rreq->dev.user_count = user_count;
+    rreq->dev.datatype = datatype;
+    REQ_CH(rreq)->rts_addr = 0;
+    return rreq;
+}
+
+/*
+ * Post in Portals, too. Events may be of the message of this very receive: then it is in the queue of unexpected ones
+ * afterwards, and *rreq is that one.
+ */
+static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Request ** rreq)
+{
+    MPIR_Request *found;
+    int progress;
+
+    while (!MPIDI_PTL_Post(*rreq)) {
+        if (MPIDI_PTL_Take_matches(&progress) != MPI_SUCCESS)
+            continue;           /* of another message: its request has the error */
+        found = take_unexpected(source, tag, context_id, comm);
+        if (found == NULL)
+            continue;
+        MPIR_Request_free(*rreq);
+        MPIR_Request_free(*rreq);
+        *rreq = found;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* MPI_Recv and MPI_Irecv: take the message that is there, or post a new receive. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
+                                          MPI_Aint user_count, MPI_Datatype datatype, int *foundp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = take_unexpected(source, tag, context_id, comm);
+
+    *foundp = rreq != NULL;
+    if (rreq == NULL) {
+        rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
+        if (MPIDI_PTL.matching)
+            *foundp = post(source, tag, context_id, comm, &rreq);
+    }
+    if (*foundp) {
+        rreq->dev.user_buf = user_buf;
+        rreq->dev.user_count = user_count;
+        rreq->dev.datatype = datatype;
+        return rreq;
+    }
+    rreq->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    append_posted(rreq);
+
+    if (source != MPI_ANY_SOURCE) {
+        MPIDI_VC_t *vc;
+
+        MPIDI_Comm_get_vc(comm, source, &vc);
+        if (unlikely(vc->state == MPIDI_VC_STATE_MORIBUND)) {
+            MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", vc->pg_rank);
+            complete_with_error(&posted, rreq, mpi_errno);
+        }
+    }
+    return rreq;
+}
+
+/* Portals has matched it. */
+void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq)
+{
+    if (REQ_CH(rreq)->posted)
+        remove_posted(rreq);
+}
+
+/* Take back a posted receive (MPI_Cancel); false: it is not in the queue any more, or its message is on the way. */
+int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
+{
+    if (!REQ_CH(rreq)->posted || (MPIDI_PTL.matching && !MPIDI_PTL_Unpost(rreq)))
+        return FALSE;
+    remove_posted(rreq);
+    return TRUE;
+}
+
+static int is_for_revoked(const MPIDI_Message_match * match)
+{
+    int tag = MPIR_TAG_MASK_ERROR_BITS(match->parts.tag);
+    MPIR_Comm *comm;
+
+    MPIDI_CH3I_Comm_find(match->parts.context_id, &comm);
+    return comm != NULL && comm->revoked && tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
+}
+
+/* A message has come: take the receive that was posted for it, or keep it as a new request. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foundp)
+{
+    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
+    uint64_t key = clear_errors(*match);
+    MPIR_Request *rreq;
+
+    *foundp = TRUE;
+    while (likely((rreq = find_posted(key)) != NULL)) {
+        remove_posted(rreq);
+        if (likely(!MPIDI_PTL.matching || MPIDI_PTL_Unpost(rreq)))
+            return rreq;
+        /* Portals has given another message to it, and the event comes: this one is for the next */
+    }
+    *foundp = FALSE;
+    if (unlikely(is_for_revoked(match)))
+        return MPIR_Request_create_null_recv();
+    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
+    rreq->dev.recv_pending_count = 1;
+    rreq->dev.match = *match;
+    REQ_CH(rreq)->rts_addr = 0;
+    append_unexpected(rreq);
+    return rreq;
+}
+
+/* Is it of @comm, or of one that @comm has made for its nodes? Agreement and shrinking go on in a revoked one. */
+static int is_of_comm(const MPIR_Request * rreq, MPIR_Comm * comm)
+{
+    int id = rreq->dev.match.parts.context_id - comm->recvcontext_id;
+    int tag = MPIR_TAG_MASK_ERROR_BITS(rreq->dev.match.parts.tag);
+    int p2p = comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? MPIR_CONTEXT_INTRA_PT2PT : MPIR_CONTEXT_INTER_PT2PT;
+    int coll = comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? MPIR_CONTEXT_INTRA_COLL : MPIR_CONTEXT_INTER_COLL;
+
+    if (id == MPIR_CONTEXT_INTRA_PT2PT)
+        return TRUE;
+    if (tag == MPIR_AGREE_TAG || tag == MPIR_SHRINK_TAG)
+        return FALSE;
+    if (id == MPIR_CONTEXT_INTRA_COLL)
+        return TRUE;
+    return MPIR_Comm_is_parent_comm(comm) &&
+        (id == MPIR_CONTEXT_INTRANODE_OFFSET + p2p || id == MPIR_CONTEXT_INTRANODE_OFFSET + coll ||
+         id == MPIR_CONTEXT_INTERNODE_OFFSET + p2p || id == MPIR_CONTEXT_INTERNODE_OFFSET + coll);
+}
+
+/* MPIX_Comm_revoke: what is queued for @comm_ptr ends with an error. */
+int MPIDI_CH3U_Clean_recvq(MPIR_Comm * comm_ptr)
+{
+    struct queue *const queues[] = { &unexpected, &posted };
+    int error = MPI_SUCCESS, i;
+    MPIR_Request *rreq, *next;
+
+    MPIR_ERR_SETSIMPLE(error, MPIX_ERR_REVOKED, "**revoked");
+    for (i = 0; i < 2; i++) {
+        for (rreq = queues[i]->head; rreq != NULL; rreq = next) {
+            next = rreq->next;
+            if (is_of_comm(rreq, comm_ptr))
+                complete_with_error(queues[i], rreq, error);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* The peer of @vc has died: so do the receives that name it. */
+int MPIDI_CH3U_Complete_posted_with_error(MPIDI_VC_t * vc)
+{
+    int error = MPI_SUCCESS;
+    MPIR_Request *rreq, *next;
+
+    MPIR_ERR_SETSIMPLE(error, MPIX_ERR_PROC_FAILED, "**proc_failed");
+    for (rreq = posted.head; rreq != NULL; rreq = next) {
+        MPIDI_VC_t *its;
+
+        next = rreq->next;
+        if (rreq->dev.mask.parts.rank == 0)
+            continue;
+        MPIDI_Comm_get_vc(rreq->comm, rreq->dev.match.parts.rank, &its);
+        if (its == vc)
+            complete_with_error(&posted, rreq, error);
+    }
+    return MPI_SUCCESS;
+}
+
+/* For use in a debugger. */
+void MPIDI_CH3U_Dbg_print_recvq(FILE * stream);
+void MPIDI_CH3U_Dbg_print_recvq(FILE * stream)
+{
+    struct queue *const queues[] = { &posted, &unexpected };
+    MPIR_Request *rreq;
+    int i, n;
+
+    for (i = 0; i < 2; i++) {
+        fprintf(stream, "%s, %u%s:\n", i == 0 ? "posted receives" : "unexpected messages", queues[i]->length,
+                queues[i]->indexed ? ", indexed" : "");
+        for (rreq = queues[i]->head, n = 0; rreq != NULL; rreq = rreq->next, n++)
+            fprintf(stream, "[%d] request %p context %#x source %d tag %d\n", n, (void *) rreq,
+                    rreq->dev.match.parts.context_id, rreq->dev.match.parts.rank, rreq->dev.match.parts.tag);
+    }
+}
+
+int MPIDI_CH3U_Recvq_count_unexp(void)
+{
+    return unexpected.length;
+}
