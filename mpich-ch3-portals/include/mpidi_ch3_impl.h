@@ -52,14 +52,15 @@ enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
 #define MPIDI_PTL_MAX_CREDITS   1024
 
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
-#define MPIDI_PTL_PIECE_MIN     (16 * 1024)     /* shorter pieces than these, on average, are not fetched one by one */
 
 /* Settings: field, name, lowest, highest, default, unit, help. See ch3_env.c. */
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, "PTL_EAGER_MAX_SIZE", 0, 8160, 4096, "bytes",                                                 \
       "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
-    X(match_off, "PTL_MATCH_OFF", 0, 1, 1, "yes or no",                                                             \
+    X(match_off, "PTL_MATCH_OFF", 0, 1, 0, "yes or no",                                                             \
       "Match messages in CH3's queues instead of Portals' match list.")                                             \
+    X(bypass, "PTL_BYPASS", 0, 1, 0, "yes or no",                                                                   \
+      "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \
     X(unex_buffer_size, "UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, "bytes",                                      \
       "How much of the messages that no receive was posted for is kept, with their data.")                          \
     X(unex_events, "PTL_UNEX_EVENTS", 64, 1 << 20, 20480, "events",                                                 \
@@ -106,10 +107,7 @@ typedef struct MPIDI_PTL_Request {
     /* a receive whose data this rank fetches from the sender: see ch3_rndv.c */
     uint64_t rts_addr;                  /* sender's address of the next byte; 0: CH3's own rendezvous, by packets */
     MPIDI_VC_t *vc;
-    union {
-        char *tmp;                      /* for one piece of data on its way into a non-contiguous buffer, or NULL */
-        struct MPIDI_PTL_Pieces *pieces;
-    };
+    char *tmp;                          /* for one piece of data on its way into a non-contiguous buffer, or NULL */
     intptr_t left;                      /* bytes not asked for yet */
     /* a posted receive or an unexpected message: see ch3_recvq.c */
     MPIR_Request *prev;                 /* in its queue */
@@ -122,12 +120,15 @@ typedef struct MPIDI_PTL_Request {
     uint8_t in_portals;                 /* it has an entry there, or an event of it is to come */
     uint8_t disowned;                   /* and nobody waits for it any more */
     uint8_t kind;                       /* a send's */
-    uint8_t how;                        /* the data are fetched: see ch3_rndv.c */
 } MPIDI_PTL_Request_t;
 _Static_assert(sizeof(MPIDI_PTL_Request_t) <= sizeof(struct MPIDI_CH3I_Request), "it lies in req->ch");
 
 #define VC_CH(vc_) ((MPIDI_PTL_VC_t *) &(vc_)->ch)
 #define REQ_CH(req_) ((MPIDI_PTL_Request_t *) &(req_)->ch)
+
+typedef struct {
+    uint64_t events, bytes;
+} MPIDI_PTL_Counts_t;
 
 typedef struct MPIDI_PTL_State {
     ptl_handle_ni_t ni;
@@ -135,9 +136,12 @@ typedef struct MPIDI_PTL_State {
     ptl_handle_eq_t eq_get;     /* replies to our gets */
     ptl_handle_eq_t eq_match;   /* messages matched in Portals */
     int matching;               /* messages are matched in Portals */
+    int bypass;                 /* by their senders, where this rank does not look */
     intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
     int tag_errors;             /* bits of a tag that do not count */
     int64_t credit_events, credit_bytes;        /* of one peer */
+    MPIDI_PTL_Counts_t *given_back;     /* credits, by us, to each rank */
+    MPIDI_PTL_Counts_t *known;          /* of what each rank has given back to us */
     char *overflow;             /* MPIDI_PTL_OVERFLOWS buffers */
     size_t overflow_sz;         /* of one */
     MPIDI_VC_t *waiting_vcs;    /* connections with messages that wait for credit */
@@ -238,7 +242,7 @@ int MPIDI_PTL_Post(MPIR_Request * rreq);
 int MPIDI_PTL_Unpost(MPIR_Request * rreq);
 void MPIDI_PTL_Disown(MPIR_Request * rreq);
 int MPIDI_PTL_Match_event(const ptl_event_t * ev);
-int MPIDI_PTL_Take_matches(int *made_progress);
+int MPIDI_PTL_Take_matches(void);
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_CancelSendReq;
 
 /* ch3_match_send.c */
@@ -248,11 +252,38 @@ int MPIDI_PTL_Send_waiting(int *made_progress);
 /* ch3_credit.c */
 int MPIDI_PTL_Credit_init(int n_ranks);
 void MPIDI_PTL_Credit_fini(void);
-int MPIDI_PTL_Has_credit(MPIDI_VC_t * vc, intptr_t bytes);
-void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes);
 void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc);
-void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes);
 int MPIDI_PTL_Credit_reply(const ptl_event_t * ev);
+
+/* May a message with @bytes of data go now? */
+static inline int MPIDI_PTL_Has_credit(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    const MPIDI_PTL_Counts_t *k = &MPIDI_PTL.known[vc->pg_rank];
+
+    return VC_CH(vc)->sent_events - k->events < (uint64_t) MPIDI_PTL.credit_events &&
+        (bytes == 0 || VC_CH(vc)->sent_bytes + bytes - k->bytes <= (uint64_t) MPIDI_PTL.credit_bytes);
+}
+
+static inline void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    const MPIDI_PTL_Counts_t *k = &MPIDI_PTL.known[vc->pg_rank];
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+
+    ch->sent_events++;
+    ch->sent_bytes += bytes;
+    if (unlikely(ch->sent_events - k->events > (uint64_t) MPIDI_PTL.credit_events / 2 ||
+                 ch->sent_bytes - k->bytes > (uint64_t) MPIDI_PTL.credit_bytes / 2) &&
+        ch->sent_events - ch->asked_at >= (uint64_t) MPIDI_PTL.credit_events / 8)
+        MPIDI_PTL_Ask_credit(vc);
+}
+
+static inline void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes)
+{
+    MPIDI_PTL_Counts_t *c = &MPIDI_PTL.given_back[vc->pg_rank];
+
+    c->events += events;
+    c->bytes += bytes;
+}
 
 /* ch3_recvq.c */
 void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
@@ -311,13 +342,14 @@ static inline int MPIDI_PTL_Is_short(const char *buf, intptr_t len)
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);
+int MPIDI_PTL_Handle_event(const ptl_event_t * ev);
 int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
 /* ch3_rndv.c */
 int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                        int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
                        MPIR_Comm * comm, int context_offset);
-void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+void MPIDI_PTL_Fill_rts(MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
                         MPIDI_PTL_pkt_rts_t * rts);
 void MPIDI_PTL_Read_rts(MPIDI_PTL_pkt_rts_t * rts, uint64_t match, uint64_t hdr_data, const void *data);
 int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const MPIDI_PTL_pkt_rts_t * rts);
@@ -327,34 +359,6 @@ int MPIDI_PTL_Take_replies(int *made_progress);
 int MPIDI_PTL_Get_done(const ptl_event_t * ev);
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Rts;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Done;
-
-/* ch3_layout.c */
-typedef struct MPIDI_PTL_Run {
-    uint64_t addr, len;         /* the first block */
-    int64_t stride;             /* from each to the next */
-    uint64_t blocks;
-} MPIDI_PTL_Run_t;
-typedef struct MPIDI_PTL_Layout {
-    uint64_t lo, hi;            /* all bytes lie between these */
-    uint64_t segments;          /* blocks of all runs */
-    uint64_t runs, room;
-    MPIDI_PTL_Run_t run[];
-} MPIDI_PTL_Layout_t;
-#define MPIDI_PTL_LAYOUT_SIZE(runs_)    (sizeof(MPIDI_PTL_Layout_t) + (runs_) * sizeof(MPIDI_PTL_Run_t))
-typedef struct MPIDI_PTL_Cursor {
-    const MPIDI_PTL_Run_t *run;
-    uint64_t runs, block;       /* runs from this one on, blocks of it before this one */
-    uint64_t addr, left;        /* the rest of this block; left 0: the end */
-} MPIDI_PTL_Cursor_t;
-MPIDI_PTL_Layout_t *MPIDI_PTL_Layout_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, intptr_t bytes,
-                                          uint64_t max_runs);
-MPIDI_PTL_Layout_t *MPIDI_PTL_Layout_of_run(uint64_t addr, uint64_t len, int64_t stride, uint64_t blocks);
-int MPIDI_PTL_Layout_valid(const MPIDI_PTL_Layout_t * l, uint64_t runs);
-void MPIDI_PTL_Layout_start(MPIDI_PTL_Cursor_t * c, const MPIDI_PTL_Layout_t * l);
-uint64_t MPIDI_PTL_Layout_piece(MPIDI_PTL_Cursor_t * to, MPIDI_PTL_Cursor_t * from, uint64_t max, uint64_t * to_addr,
-                                uint64_t * from_addr);
-int MPIDI_PTL_Layout_copy(const MPIDI_PTL_Layout_t * to, int peer, const MPIDI_PTL_Layout_t * from, uint64_t n);
-int MPIDI_PTL_Local_peer(MPIDI_VC_t * vc);
 
 /* ch3_memcpy.c */
 void MPIDI_PTL_Memcpy_init(void);

@@ -14,12 +14,8 @@
  */
 #include "mpidi_ch3_impl.h"
 
-typedef struct {
-    uint64_t events, bytes;
-} counts_t;
+typedef MPIDI_PTL_Counts_t counts_t;
 
-static counts_t *given_back;    /* by us, to each rank */
-static counts_t *known;         /* of what each rank has given back to us */
 static ptl_handle_md_t md_known;
 
 int MPIDI_PTL_Credit_init(int n_ranks)
@@ -31,7 +27,7 @@ int MPIDI_PTL_Credit_init(int n_ranks)
     ptl_md_t md = {
         .length = n_ranks * sizeof(counts_t),
         .threshold = PTL_MD_THRESH_INF,
-        .options = PTL_MD_EVENT_START_DISABLE | PTL_MD_XT_NP,
+        .options = PTL_MD_EVENT_START_DISABLE,
     };
 
     MPIDI_PTL.credit_events = MPIDI_PTL_env.send_credits;
@@ -42,20 +38,22 @@ int MPIDI_PTL_Credit_init(int n_ranks)
     /* one buffer may be in use and hold what is given back already; the end of each may be too short for a message */
     MPIDI_PTL.overflow_sz = (peers * (MPIDI_PTL.credit_bytes + MPIDI_PTL.credit_events * MPIDI_PTL_RTS_SIZE)) /
         (MPIDI_PTL_OVERFLOWS - 1) + 2 * MPIDI_PTL.short_max;
-    rc = PtlEQAlloc(MPIDI_PTL.ni, peers * MPIDI_PTL.credit_events + 2 * MPIDI_PTL_OVERFLOWS, PTL_EQ_HANDLER_NONE,
-                    &MPIDI_PTL.eq_match);
-    MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
+    MPIDI_PTL.eq_match = MPIDI_PTL.eq;
+    if (MPIDI_PTL.bypass) {
+        rc = PtlEQAlloc(MPIDI_PTL.ni, peers * MPIDI_PTL.credit_events + 2 * MPIDI_PTL_OVERFLOWS, PTL_EQ_HANDLER_NONE,
+                        &MPIDI_PTL.eq_match);
+        MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
+    }
 
-    given_back = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
-    known = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP(!given_back || !known, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    md.start = known;
-    md.user_ptr = known;
+    MPIDI_PTL.given_back = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
+    MPIDI_PTL.known = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.given_back || !MPIDI_PTL.known, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    md.start = MPIDI_PTL.known;
+    md.user_ptr = MPIDI_PTL.known;
     md.eq_handle = MPIDI_PTL.eq_get;
-    md.options |= PTL_MD_EVENT_START_DISABLE;
     rc = PtlMDBind(MPIDI_PTL.ni, md, PTL_RETAIN, &md_known);
     MPIDI_PTL_CHECK(rc, "PtlMDBind");
-    md.start = given_back;
+    md.start = MPIDI_PTL.given_back;
     md.eq_handle = PTL_EQ_NONE;
     md.options |= PTL_MD_EVENT_END_DISABLE | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
     rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_CREDIT, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
@@ -71,26 +69,8 @@ int MPIDI_PTL_Credit_init(int n_ranks)
 
 void MPIDI_PTL_Credit_fini(void)
 {
-    MPL_free(given_back);
-    MPL_free(known);
-}
-
-void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes)
-{
-    counts_t *c = &given_back[vc->pg_rank];
-
-    c->events += events;
-    c->bytes += bytes;
-}
-
-/* May a message with @bytes of data go now? */
-int MPIDI_PTL_Has_credit(MPIDI_VC_t * vc, intptr_t bytes)
-{
-    const counts_t *k = &known[vc->pg_rank];
-    MPIDI_PTL_VC_t *ch = VC_CH(vc);
-
-    return ch->sent_events - k->events < (uint64_t) MPIDI_PTL.credit_events &&
-        (bytes == 0 || ch->sent_bytes + bytes - k->bytes <= (uint64_t) MPIDI_PTL.credit_bytes);
+    MPL_free(MPIDI_PTL.given_back);
+    MPL_free(MPIDI_PTL.known);
 }
 
 /* Fetch the peer's counts, unless that is under way. */
@@ -112,22 +92,9 @@ void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc)
 /* Is this reply one to the above? */
 int MPIDI_PTL_Credit_reply(const ptl_event_t * ev)
 {
-    if (known == NULL || ev->md.user_ptr != known)
+    if (MPIDI_PTL.known == NULL || ev->md.user_ptr != MPIDI_PTL.known)
         return FALSE;
     MPIDI_PTL.gets--;
     VC_CH((MPIDI_VC_t *) (uintptr_t) ev->match_bits)->asking = FALSE;
     return TRUE;
-}
-
-void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes)
-{
-    const counts_t *k = &known[vc->pg_rank];
-    MPIDI_PTL_VC_t *ch = VC_CH(vc);
-
-    ch->sent_events++;
-    ch->sent_bytes += bytes;
-    if (unlikely(ch->sent_events - k->events > (uint64_t) MPIDI_PTL.credit_events / 2 ||
-                 ch->sent_bytes - k->bytes > (uint64_t) MPIDI_PTL.credit_bytes / 2) &&
-        ch->sent_events - ch->asked_at >= (uint64_t) MPIDI_PTL.credit_events / 8)
-        MPIDI_PTL_Ask_credit(vc);
 }

@@ -65,6 +65,7 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     mpi_errno = MPIDI_PTL_Env_init();
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_PTL.matching = !MPIDI_PTL_env.match_off;
+    MPIDI_PTL.bypass = MPIDI_PTL.matching && MPIDI_PTL_env.bypass;
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
     mpi_errno = MPIR_pmi_init();

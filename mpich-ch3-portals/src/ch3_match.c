@@ -13,14 +13,19 @@
  * buffers take what no receive was posted for; credits (ch3_credit.c) see to it that they and the queue of events
  * always have room.
  *
+ * By default the portal is a polled one: messages wait in the inbox until this rank looks, and it matches them, with
+ * warm caches; packets and messages share one queue of events. With MPICH_PTL_BYPASS it is an ordinary one: whoever
+ * sends also matches, while this rank does something else (application bypass); messages then have a queue of their
+ * own, of which the credits keep it from overflowing.
+ *
  * Portals 3.3 has no list of unexpected headers. Their events are given to CH3's handlers of packets, which keep the
  * messages in the queue of ch3_recvq.c; so a receive first looks there, and is then posted in Portals on condition that
  * the queue of events is empty (PtlMEMDPost). If it is not, the events are handled and the receive looks again: no
  * message is overlooked between the two lists.
  *
  * Every posted receive is also in the queue of ch3_recvq.c, for messages to self, cancelling and debuggers. Whoever
- * takes it out there for another reason than its event must first unlink it here (MPIDI_PTL_Unpost), and loses if its message
- * is already on the way.
+ * takes it out there for another reason than its event must first unlink it here (MPIDI_PTL_Unpost), and loses if its
+ * message is already on the way.
  *
  * When Portals has no entry left, a receive is in that queue alone, and so is every one behind it until there is none
  * of these any more: their messages come by the overflow buffers, and are matched in MPI's order.
@@ -345,16 +350,15 @@ int MPIDI_PTL_Match_event(const ptl_event_t * ev)
     return is_overflow(ev->md.user_ptr) ? unexpected(vc, ev) : posted_matched(vc, ev);
 }
 
-/* Handle what there is. */
-int MPIDI_PTL_Take_matches(int *made_progress)
+/* Handle what there is, of messages at least. */
+int MPIDI_PTL_Take_matches(void)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     ptl_event_t ev;
 
     while ((rc = PtlEQGet(MPIDI_PTL.eq_match, &ev)) != PTL_EQ_EMPTY) {
         MPIDI_PTL_CHECK(rc, "PtlEQGet");
-        *made_progress = TRUE;
-        mpi_errno = MPIDI_PTL_Match_event(&ev);
+        mpi_errno = MPIDI_PTL_Handle_event(&ev);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -368,10 +372,12 @@ int MPIDI_PTL_Take_matches(int *made_progress)
 int MPIDI_PTL_PktHandler_CancelSendReq(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
                                        MPIR_Request ** rreqp)
 {
-    int mpi_errno = MPI_SUCCESS, progress;
+    int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPIDI_PTL_Take_matches(&progress);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIDI_PTL.bypass) {
+        mpi_errno = MPIDI_PTL_Take_matches();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIDI_CH3_PktHandler_CancelSendReq(vc, pkt, data, buflen, rreqp);
 
   fn_fail:
@@ -388,6 +394,10 @@ int MPIDI_PTL_Match_init(int n_ranks)
     MPIDI_PTL.tag_errors = errors.parts.tag;
     mpi_errno = MPIDI_PTL_Credit_init(n_ranks);
     MPIR_ERR_CHECK(mpi_errno);
+    if (!MPIDI_PTL.bypass) {
+        rc = PtlPTPolled_np(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, 1);
+        MPIDI_PTL_CHECK(rc, "PtlPTPolled_np");
+    }
     rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &marker);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
     MPIDI_PTL.overflow = MPL_malloc(MPIDI_PTL_OVERFLOWS * MPIDI_PTL.overflow_sz, MPL_MEM_BUFFER);

@@ -175,36 +175,36 @@ static int handle_put(const ptl_event_t * ev)
     goto fn_exit;
 }
 
-static int handle_event(const ptl_event_t * ev)
+int MPIDI_PTL_Handle_event(const ptl_event_t * ev)
 {
     char *buf = ev->md.user_ptr;
 
     switch (ev->type) {
         case PTL_EVENT_PUT_END:
-            return handle_put(ev);
+            return ev->pt_index == MPIDI_PTL_PT_MATCH ? MPIDI_PTL_Match_event(ev) : handle_put(ev);
         case PTL_EVENT_REPLY_END:
             return MPIDI_PTL_Credit_reply(ev) ? MPI_SUCCESS : MPIDI_PTL_Get_done(ev);
         case PTL_EVENT_UNLINK:
             if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL_BUFS * MPIDI_PTL_BUF_SIZE)
                 return MPIDI_PTL_Post_buf(buf);
-            return MPI_SUCCESS;
+            return MPIDI_PTL_Match_event(ev);
         default:
             return MPI_SUCCESS;
     }
 }
 
 /* One event, if there is one. */
-static inline int poll_event(int *made_progress)
+static inline int poll_event(ptl_handle_eq_t eq, int *made_progress)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     ptl_event_t ev;
 
-    rc = PtlEQGet(MPIDI_PTL.eq, &ev);
+    rc = PtlEQGet(eq, &ev);
     if (rc == PTL_EQ_EMPTY)
         goto fn_exit;
     MPIDI_PTL_CHECK(rc, "PtlEQGet");
     *made_progress = TRUE;
-    mpi_errno = handle_event(&ev);
+    mpi_errno = MPIDI_PTL_Handle_event(&ev);
 
   fn_exit:
     return mpi_errno;
@@ -212,23 +212,16 @@ static inline int poll_event(int *made_progress)
     goto fn_exit;
 }
 
-/* The same, where messages are matched in Portals: packets are rare then, and looked for when no message was there. */
+/* Where messages have a queue of their own, packets are rare, and looked for now and then. */
 static int poll_both(int *made_progress)
 {
-    int mpi_errno = MPI_SUCCESS, rc;
-    ptl_event_t ev;
+    static unsigned turns;
+    int mpi_errno;
 
-    rc = PtlEQGet(MPIDI_PTL.eq_match, &ev);
-    if (rc == PTL_EQ_EMPTY)
-        return poll_event(made_progress);
-    MPIDI_PTL_CHECK(rc, "PtlEQGet");
-    *made_progress = TRUE;
-    mpi_errno = MPIDI_PTL_Match_event(&ev);
-
-  fn_exit:
+    mpi_errno = poll_event(MPIDI_PTL.eq_match, made_progress);
+    if (mpi_errno == MPI_SUCCESS && !*made_progress && ++turns % 8 == 0)
+        mpi_errno = poll_event(MPIDI_PTL.eq, made_progress);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* Sleep until there is an event, and handle it; @timeout_ms at most. */
@@ -238,7 +231,7 @@ static int sleep_for_event(int timeout_ms, int *made_progress)
     ptl_handle_eq_t eqs[3];
     ptl_event_t ev;
 
-    if (MPIDI_PTL.matching)
+    if (MPIDI_PTL.bypass)
         eqs[n++] = MPIDI_PTL.eq_match;
     eqs[n++] = MPIDI_PTL.eq;
     if (MPIDI_PTL.gets > 0)
@@ -248,7 +241,7 @@ static int sleep_for_event(int timeout_ms, int *made_progress)
         goto fn_exit;
     MPIDI_PTL_CHECK(rc, "PtlEQPoll");
     *made_progress = TRUE;
-    mpi_errno = MPIDI_PTL.matching && which == 0 ? MPIDI_PTL_Match_event(&ev) : handle_event(&ev);
+    mpi_errno = MPIDI_PTL_Handle_event(&ev);
 
   fn_exit:
     return mpi_errno;
@@ -328,11 +321,14 @@ static void yield_between_tests(void)
 int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
 {
     int mpi_errno = MPI_SUCCESS, idle = 0, rounds = 0;
+    const int attend = is_blocking && MPIDI_PTL.bypass;
 
+    if (attend)
+        PtlAttend_np(MPIDI_PTL.ni, 1);
     do {
         int made_progress = FALSE, hook_progress = FALSE;
 
-        mpi_errno = MPIDI_PTL.matching ? poll_both(&made_progress) : poll_event(&made_progress);
+        mpi_errno = unlikely(MPIDI_PTL.bypass) ? poll_both(&made_progress) : poll_event(MPIDI_PTL.eq, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
         if (unlikely(MPIDI_PTL.sendq_head != NULL)) {
             mpi_errno = MPIDI_PTL_Send_pending(&made_progress);
@@ -374,6 +370,8 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
     } while (!is_blocking || state->ch.completion_count == MPIDI_CH3I_progress_completion_count);
 
   fn_exit:
+    if (attend)
+        PtlAttend_np(MPIDI_PTL.ni, 0);
     if (is_blocking)
         state->ch.completion_count = MPIDI_CH3I_progress_completion_count;
     return mpi_errno;

@@ -415,10 +415,9 @@ static MPIR_Request *create_posted(int source, int tag, int context_id, void *us
 static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Request ** rreq)
 {
     MPIR_Request *found;
-    int progress;
 
     while (!MPIDI_PTL_Post(*rreq)) {
-        if (MPIDI_PTL_Take_matches(&progress) != MPI_SUCCESS)
+        if (MPIDI_PTL_Take_matches() != MPI_SUCCESS)
             continue;           /* of another message: its request has the error */
         found = take_unexpected(source, tag, context_id, comm);
         if (found == NULL)
