@@ -52,6 +52,7 @@ enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
 #define MPIDI_PTL_MAX_CREDITS   1024
 
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
+#define MPIDI_PTL_PIECE_MIN     (16 * 1024)     /* shorter pieces than these, on average, are not fetched one by one */
 
 /* Settings: field, name, lowest, highest, default, unit, help. See ch3_env.c. */
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
@@ -107,7 +108,10 @@ typedef struct MPIDI_PTL_Request {
     /* a receive whose data this rank fetches from the sender: see ch3_rndv.c */
     uint64_t rts_addr;                  /* sender's address of the next byte; 0: CH3's own rendezvous, by packets */
     MPIDI_VC_t *vc;
-    char *tmp;                          /* for one piece of data on its way into a non-contiguous buffer, or NULL */
+    union {
+        char *tmp;                      /* for one piece of data on its way into a non-contiguous buffer, or NULL */
+        struct MPIDI_PTL_Pieces *pieces;
+    };
     intptr_t left;                      /* bytes not asked for yet */
     /* a posted receive or an unexpected message: see ch3_recvq.c */
     MPIR_Request *prev;                 /* in its queue */
@@ -120,6 +124,7 @@ typedef struct MPIDI_PTL_Request {
     uint8_t in_portals;                 /* it has an entry there, or an event of it is to come */
     uint8_t disowned;                   /* and nobody waits for it any more */
     uint8_t kind;                       /* a send's */
+    uint8_t how;                        /* the data are fetched: see ch3_rndv.c */
 } MPIDI_PTL_Request_t;
 _Static_assert(sizeof(MPIDI_PTL_Request_t) <= sizeof(struct MPIDI_CH3I_Request), "it lies in req->ch");
 
@@ -349,7 +354,7 @@ int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_
 int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                        int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
                        MPIR_Comm * comm, int context_offset);
-void MPIDI_PTL_Fill_rts(MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
                         MPIDI_PTL_pkt_rts_t * rts);
 void MPIDI_PTL_Read_rts(MPIDI_PTL_pkt_rts_t * rts, uint64_t match, uint64_t hdr_data, const void *data);
 int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const MPIDI_PTL_pkt_rts_t * rts);
@@ -359,6 +364,34 @@ int MPIDI_PTL_Take_replies(int *made_progress);
 int MPIDI_PTL_Get_done(const ptl_event_t * ev);
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Rts;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Done;
+
+/* ch3_layout.c */
+typedef struct MPIDI_PTL_Run {
+    uint64_t addr, len;         /* the first block */
+    int64_t stride;             /* from each to the next */
+    uint64_t blocks;
+} MPIDI_PTL_Run_t;
+typedef struct MPIDI_PTL_Layout {
+    uint64_t lo, hi;            /* all bytes lie between these */
+    uint64_t segments;          /* blocks of all runs */
+    uint64_t runs, room;
+    MPIDI_PTL_Run_t run[];
+} MPIDI_PTL_Layout_t;
+#define MPIDI_PTL_LAYOUT_SIZE(runs_)    (sizeof(MPIDI_PTL_Layout_t) + (runs_) * sizeof(MPIDI_PTL_Run_t))
+typedef struct MPIDI_PTL_Cursor {
+    const MPIDI_PTL_Run_t *run;
+    uint64_t runs, block;       /* runs from this one on, blocks of it before this one */
+    uint64_t addr, left;        /* the rest of this block; left 0: the end */
+} MPIDI_PTL_Cursor_t;
+MPIDI_PTL_Layout_t *MPIDI_PTL_Layout_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, intptr_t bytes,
+                                          uint64_t max_runs);
+MPIDI_PTL_Layout_t *MPIDI_PTL_Layout_of_run(uint64_t addr, uint64_t len, int64_t stride, uint64_t blocks);
+int MPIDI_PTL_Layout_valid(const MPIDI_PTL_Layout_t * l, uint64_t runs);
+void MPIDI_PTL_Layout_start(MPIDI_PTL_Cursor_t * c, const MPIDI_PTL_Layout_t * l);
+uint64_t MPIDI_PTL_Layout_piece(MPIDI_PTL_Cursor_t * to, MPIDI_PTL_Cursor_t * from, uint64_t max, uint64_t * to_addr,
+                                uint64_t * from_addr);
+int MPIDI_PTL_Layout_copy(const MPIDI_PTL_Layout_t * to, int peer, const MPIDI_PTL_Layout_t * from, uint64_t n);
+int MPIDI_PTL_Local_peer(MPIDI_VC_t * vc);
 
 /* ch3_memcpy.c */
 void MPIDI_PTL_Memcpy_init(void);

@@ -27,7 +27,7 @@ static int put_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t da
 {
     MPIDI_PTL_pkt_rts_t rts;
 
-    MPIDI_PTL_Fill_rts(sreq, contig, data_sz, dt_true_lb, &rts);
+    MPIDI_PTL_Fill_rts(vc, sreq, contig, data_sz, dt_true_lb, &rts);
     MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
     return put(vc, &rts.data_sz, MPIDI_PTL_RTS_SIZE, MPIDI_PTL_RTS, match, sreq->handle);
 }

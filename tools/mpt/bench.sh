@@ -6,7 +6,7 @@
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many harm"
-BENCH_MPI="mpi_p2p mpi_coll"
+BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
 bench_ours_build()
@@ -24,13 +24,15 @@ bench_ours_build()
 # bench_mpi_build LIB NAME - only when a source or the library is newer
 bench_mpi_build()
 {
-	local lib=$1 name=$2 out=$BUILD/bench/$1/$2
+	local lib=$1 name=$2 out
+	lib=$(program_of "$lib")
+	out=$BUILD/bench/$lib/$name
 	[ -z "${WHY[$lib]}" ] || return 1
 	if [ -x "$out" ] && ! newer "$out" "$ROOT/tests/bench/$name.c" "$ROOT/tests/bench/bench.h" "${MPICC[$lib]}"; then
 		return 0
 	fi
 	mkdir -p "${out%/*}"
-	"${MPICC[$lib]}" -std=gnu11 -O2 -w -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
+	"${MPICC[$lib]}" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
 }
 
 # What a benchmark needs of the surroundings: which cores, and a line for h that its ranks share.
@@ -67,10 +69,16 @@ bench_run()
 		# on one node as many as it takes, more on nodes of 200; launched by Hydra alone, whose time is in the figure
 		f=$("$BUILD/make/tests/bench/$name" --now)
 		BENCH_T0=$f "$BUILD/bin/aprun" -n "$n" $([ "$n" -le 250 ] || echo -N 200) "$BUILD/make/tests/bench/$name" "$@" ;;
+	mpi_job)
+		f=$("$BUILD/bench/$(program_of "$lib")/$name" --now)
+		(export BENCH_T0=$f; launch "$lib" "$n" "$BUILD/bench/$(program_of "$lib")/$name" "$@") ;;
 	*)
-		(launch "$lib" "$n" "$BUILD/bench/$lib/$name" "$@") ;;
+		(launch "$lib" "$n" "$BUILD/bench/$(program_of "$lib")/$name" "$@") ;;
 	esac
 }
+
+# The library whose programs NAME runs: its variants differ in the environment.
+program_of() { case $1 in ours-*) echo ours ;; *) echo "$1" ;; esac; }
 
 # By itself, as most programs that only compute, and as two ranks of a job, whose memory is adopted. The program prints a
 # JSON record a line.
@@ -105,7 +113,7 @@ run_harm()
 check_peer()
 {
 	case ${1%%=*} in
-	ours|ours-off|mpich|openmpi|nemesis|*[!a-zA-Z0-9_-]*|'') die "--peer NAME=PREFIX: '$1' will not do as NAME" ;;
+	ours|ours-*|mpich|openmpi|nemesis|nemesis-yield|*[!a-zA-Z0-9_-]*|'') die "--peer NAME=PREFIX: '$1' will not do as NAME" ;;
 	esac
 	case $1 in *=/*) ;; *) die "--peer NAME=PREFIX, with the whole path of PREFIX, not '$1'" ;; esac
 	[ -x "${1#*=}/bin/mpicc" ] && [ -x "${1#*=}/bin/mpiexec" ] ||
@@ -125,7 +133,7 @@ cmd_bench()
 		--peer=*) peers+=("${1#--peer=}") ;;
 		--peer) peers+=("${2:-}"); shift ;;
 		-h|--help) usage; return ;;
-		-*) args+=("$1"); case $1 in --only|--ms|--rounds|--mb) [ $# -gt 1 ] && { args+=("$2"); shift; } ;; esac ;;
+		-*) args+=("$1"); case $1 in --only|--ms|--rounds|--mb|--secs|--threads|--partners) [ $# -gt 1 ] && { args+=("$2"); shift; } ;; esac ;;
 		*) [ -z "$name" ] || die "bench: one at a time, not '$name' and '$1'"; name=$1 ;;
 		esac
 		[ $# -gt 0 ] && shift
@@ -133,23 +141,25 @@ cmd_bench()
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
 		for name in $BENCH_OURS $BENCH_MPI; do say "  $name"; done
-		say "MPI's take --lib ours|ours-off|mpich|openmpi|nemesis (or a name given by --peer) and -n RANKS; -n is also"
-		say "for portals_rate (3 and more: a crowd at one target) and portals_many"
+		say "MPI's take --lib ours|mpich|openmpi|nemesis|nemesis-yield (or a name given by --peer) and -n RANKS; -n is"
+		say "also for portals_rate (3 and more: a crowd at one target) and portals_many. Variants of ours, for --lib:"
+		for name in $VARIANTS; do say "  $name: ${VARIANT_ENV[$name]}"; done
 		return 0
 	fi
 	# all of it before anything is built; nothing but the result goes to the standard output
 	for p in "${peers[@]+"${peers[@]}"}"; do check_peer "$p"; done
 	case $n in *[!0-9]*|''|0*) die "bench: -n wants a number from 1, not '$n'" ;; esac
 	case $lib in
-	ours|ours-off|mpich|openmpi|nemesis) ;;
+	ours|mpich|openmpi|nemesis|nemesis-yield) ;;
+	ours-*) [ -n "${VARIANT_ENV[$lib]:-}" ] || die "bench: no variant '$lib'; there are $VARIANTS" ;;
 	*) case " ${peers[*]+"${peers[*]}"}" in
 	   *" $lib="*) ;;
-	   *) die "bench: no library '$lib'; there are ours, ours-off, mpich, openmpi, nemesis and those given by --peer" ;;
+	   *) die "bench: no library '$lib'; there are ours, mpich, openmpi, nemesis, nemesis-yield and those given by --peer" ;;
 	   esac ;;
 	esac
 	case $name in
-	mpi_coll|portals_rate|portals_many) ;;
-	mpi_p2p|portals_pingpong|portals_copy) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
+	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many) ;;
+	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
 	case " $BENCH_OURS " in
@@ -159,6 +169,7 @@ cmd_bench()
 	*)
 		case " $BENCH_MPI " in *" $name "*) ;; *) die "no benchmark '$name'; ./mpt bench lists them" ;; esac
 		{ provide_packages && build_all; } >&2 || exit 1
+		[ "$lib" != nemesis-yield ] || WANT_YIELD=1
 		provide_libs "${peers[@]+"${peers[@]}"}" >&2
 		[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
 		step "compile $name with $lib" "bench-$lib-$name" bench_mpi_build "$lib" "$name" || exit 1 ;;

@@ -5,7 +5,8 @@
 #	build/make            objects of this project (configured out of tree)
 #	build/prefix          its libraries, headers and tools, installed
 #	build/mpich-portals   MPICH with the channel over Portals
-#	build/mpich-nemesis   MPICH from the same source with its own channel, to compare with
+#	build/mpich-nemesis   MPICH from the same source with its own channel, to compare with; build/mpich-nemesis-yield
+#	                      the same, giving up its core while it waits (built by a full eval)
 #	build/bin             what a user calls: links into the above
 #	build/log             output of every step
 #
@@ -58,8 +59,9 @@ build_mpich()
 	else
 		(cd "$ROOT" && newer "$stamp" mpich-ch3-portals/build-mpich) || return 0
 	fi
-	args=(--device "$device" --prefix "$BUILD/mpich-$device" --cache "$MPT_CACHE" --jobs "$JOBS")
+	args=(--device "${device%-yield}" --prefix "$BUILD/mpich-$device" --cache "$MPT_CACHE" --jobs "$JOBS")
 	[ "$device" = portals ] && args+=(--portals "$BUILD/prefix") || args+=(--plain)
+	case $device in *-yield) args+=(--configure-arg --enable-yield=sched_yield) ;; esac
 	touch "$stamp.new"
 	step "MPICH with ch3:$device (the first time takes several minutes)" "mpich-$device" \
 		"$ROOT/mpich-ch3-portals/build-mpich" "${args[@]}" || return 1

@@ -26,12 +26,12 @@ one()
 	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
 	f=$REPORT/raw/$round.$lib.$as
-	case $name:$n in mpi_coll:*|portals_many:*|portals_rate:[!2]*) f=$f-$n ;; esac
-	why=${WHY[$lib]:-${WHY[$lib:$name]:-}}
-	case $name in smartmap_pingpong|portals_*|harm) why=${WHY[$lib:$name]:-} ;; esac	# no MPI in them
+	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*) f=$f-$n ;; esac
+	why=${WHY[$lib]:-${WHY[$lib:$as:$n]:-}}
+	case $name in smartmap_pingpong|portals_*|harm) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
-	*:*_p2p|*:*_pingpong) why="it needs two cores, this process may use one" ;;
+	*:*_p2p|*:*_pingpong|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
 	esac
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
@@ -56,7 +56,7 @@ one()
 	[ -t 2 ] && printf '\n' >&2
 	note "  $name with ${LABEL[$lib]:-$lib}: $why"
 	# what fails once will fail again, and would cost the time limit each time
-	WHY[$lib:$name]=$why
+	WHY[$lib:$as:$n]=$why
 }
 
 handover() { "$BUILD/make/tests/bench/handover" --json 2>/dev/null | sed -n 's/.*"value":\([0-9.e+-]*\).*/\1/p'; }
@@ -118,9 +118,81 @@ machine()
 	printf 'commit\t%s\n' "$(git -C "$ROOT" log -1 --format='%h %s' 2>/dev/null || echo unknown)"
 }
 
+# What is about many messages, threads and ranks: queues, MPI_THREAD_MULTIPLE, waiting, more ranks than cores. Some
+# libraries spin there for their whole time slice, and are left out where that would take minutes.
+eval_jobs()
+{
+	local quick=$1 rounds=$2 r lib n
+
+	for ((r = 1; r <= (rounds > 3 ? 3 : 1); r++)); do
+		for lib in ours nemesis; do
+			eval_progress "long queues, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 mpi_queue 60 --quick
+		done
+		for lib in "${LIBS[@]}"; do
+			case $lib in ours-off|nemesis-yield) continue ;; esac
+			eval_progress "threads, round $r" "${LABEL[$lib]}"
+			one $r "$lib" 2 mpi_rate:mpi_threads 30 --quick --threads 2
+		done
+		eval_progress "waiting and sharing cores, round $r"
+		n=${BENCH_CPUS//[^,]/}
+		n=$((4 * (${#n} + 1)))
+		one $r ours 2 mpi_job:mpi_idle 30 --only memory,idle
+		one $r nemesis 2 mpi_job:mpi_idle 30 --only memory
+		one $r ours $n mpi_job:mpi_share 60 --only share
+		for lib in "${LIBS[@]}"; do
+			eval_progress "4 ranks, round $r" "${LABEL[$lib]}"
+			if [ -n "$quick" ]; then
+				one $r "$lib" 4 mpi_coll 15 --tiny --ms 6
+			else
+				one $r "$lib" 4 mpi_coll 120 --quick --ms 30
+			fi
+		done
+		[ -z "$quick" ] || continue
+		for lib in ours openmpi nemesis-yield; do
+			eval_progress "8 and 64 ranks, round $r" "${LABEL[$lib]}"
+			one $r $lib 8 mpi_coll 120 --quick --ms 30
+			one $r $lib 64 mpi_job 120 --only start,memory
+			one $r $lib $n mpi_job:mpi_share 60 --only share
+		done
+	done
+}
+
+# What the papers' figures need beside the rest (tools/mpt/papers.pl says what is drawn from it).
+eval_papers()
+{
+	local r lib
+
+	for r in 1 2 3; do
+		for lib in "${LIBS[@]}" ours-nomatch ours-hybrid ours-twocopy ours-onecopy; do
+			[ "$lib" != nemesis-yield ] || continue
+			eval_progress "the papers' figures, round $r" "${LABEL[$lib]}"
+			one $r "$lib" 2 mpi_imb 120
+			one $r "$lib" 2 mpi_rate 60
+			case $lib in mpich|nemesis|ours-nomatch|ours-hybrid) ;; *) one $r "$lib" 4 mpi_rate 60 --quick ;; esac
+		done
+		one $r nemesis-yield 4 mpi_rate 60 --quick
+		for lib in ours mpich openmpi nemesis; do
+			eval_progress "collectives with new data, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 mpi_coll:mpi_fresh 120 --quick --fresh --ms 30
+		done
+		for lib in ours mpich openmpi nemesis; do one $r $lib 2 mpi_rma:mpi_rma_sizes 60; done
+		for lib in ours-twocopy ours-onecopy; do one $r $lib 4 mpi_coll 120 --quick --ms 30; done
+		for lib in ours-nodes ours-nodes-opt ours-nodes-noopt ours-nodes-rr ours-nodes-smp; do
+			eval_progress "the papers' figures, round $r" "${LABEL[$lib]}"
+			one $r $lib 4 mpi_coll 120 --quick --ms 30
+		done
+		for lib in ours-fastcopy ours-plaincopy; do
+			one $r $lib 2 mpi_copy 60
+			one $r $lib 2 mpi_coll 120 --quick --ms 30 --only allreduce
+		done
+		for lib in ours-nodes4 ours-nodes4-off; do one $r $lib 16 mpi_halo 120 --quick; done
+	done
+}
+
 cmd_eval()
 {
-	local quick= json= peers=() rounds=5 short=9 lib n r t1 qa=()
+	local quick= json= peers=() rounds=5 short=9 lib n r t1 qa=() paper=
 
 	take_options "$@"
 	set -- "${REST[@]+"${REST[@]}"}"
@@ -128,6 +200,7 @@ cmd_eval()
 		case $1 in
 		--quick) quick=1 rounds=3 short=5 qa=(--quick) ;;
 		--json) json=1 ;;
+		--paper) paper=1 ;;
 		-h|--help) usage; return ;;
 		--rounds) rounds=${2:-}; shift ;;
 		--peer=*) peers+=("${1#--peer=}") ;;
@@ -142,9 +215,12 @@ cmd_eval()
 	[ -z "$json" ] || exec >&2	# then nothing else goes there
 
 	provide_packages && build_all || exit 1
+	PAPER=$paper
+	[ -n "$quick" ] || WANT_YIELD=1
 	provide_libs "${peers[@]+"${peers[@]}"}"
 	step "compile the benchmarks" bench bench_ours_build || exit 1
 	for lib in "${LIBS[@]}"; do
+		[ "$lib" != ours-off ] || continue
 		for r in $BENCH_MPI; do
 			[ -n "${WHY[$lib]}" ] && continue
 			mkdir -p "$LOGS"
@@ -164,7 +240,12 @@ cmd_eval()
 		printf 'mode\t%s\n' "$([ -n "$quick" ] && echo quick || echo full)"
 		printf 'cpus\t%s\n' "$BENCH_CPUS"
 		printf 'date\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+		# shellcheck disable=SC2086
+		[ -z "$paper" ] || printf 'paper\t%s\n' "$(echo $PAPER_ENV)"
 		for lib in "${LIBS[@]}"; do printf 'lib\t%s\t%s\t%s\n' "$lib" "${LABEL[$lib]}" "${WHY[$lib]}"; done
+		for lib in $VARIANTS; do
+			[ "$lib" = ours-off ] || printf 'variant\t%s\t%s\t%s\n' "$lib" "${LABEL[$lib]}" "${VARIANT_ENV[$lib]}"
+		done
 	} >"$REPORT/run.tsv"
 	case $BENCH_CPUS in
 	*,*) ;;
@@ -179,9 +260,11 @@ cmd_eval()
 			break
 		fi
 		eval_progress "short round $r of $short" "latency and message rate of all"
-		for lib in "${LIBS[@]}"; do
+		for lib in "${LIBS[@]}" ours-nomatch ours-hybrid; do
+			[ "$lib" != nemesis-yield ] || continue
 			one $r "$lib" 2 mpi_p2p:mpi_short 60 --only latency8,rate
 		done
+		one $r ours 2 mpi_rma 60 --only put8
 		one $r ours 2 portals_rate 60
 	done
 	t1=$SECONDS
@@ -199,11 +282,13 @@ cmd_eval()
 		fi
 		one $r ours-off 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
 		for lib in "${LIBS[@]}"; do
+			[ "$lib" != nemesis-yield ] || continue
 			eval_progress "round $r of $rounds" "point to point: ${LABEL[$lib]}"
 			one $r "$lib" 2 mpi_p2p 120 "${qa[@]+"${qa[@]}"}"
 		done
 		for lib in "${LIBS[@]}"; do
 			case $BENCH_CPUS in *,*) ;; *) break ;; esac	# as oversubscribed as those of 4 ranks below
+			[ "$lib" != nemesis-yield ] || continue
 			eval_progress "round $r of $rounds" "collectives: ${LABEL[$lib]}"
 			one $r "$lib" 2 mpi_coll 120 "${qa[@]+"${qa[@]}"}" --ms "$([ -n "$quick" ] && echo 6 || echo 30)"
 		done
@@ -220,17 +305,8 @@ cmd_eval()
 	one 1 ours 2 portals_many 60
 	one 1 ours 250 portals_many 120
 	[ -n "$quick" ] || one 1 ours 600 portals_many 600
-	# more ranks than cores: its own part, since some libraries spin for their whole time slice
-	for ((r = 1; r <= (rounds > 3 ? 3 : 1); r++)); do
-		for lib in "${LIBS[@]}"; do
-			eval_progress "4 ranks, round $r" "${LABEL[$lib]}"
-			if [ -n "$quick" ]; then
-				one $r "$lib" 4 mpi_coll 15 --tiny --ms 6
-			else
-				one $r "$lib" 4 mpi_coll 120 --quick --ms 30
-			fi
-		done
-	done
+	eval_jobs "$quick" "$rounds"
+	[ -n "$quick" ] || eval_papers
 	[ -t 2 ] && printf '\r\033[K' >&2
 	note "measured: $((SECONDS - EVAL_T0)) s"
 	perl "$LIBDIR/report.pl" "$REPORT" "$ROOT" || exit 1

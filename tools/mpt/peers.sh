@@ -131,6 +131,29 @@ version_of()
 		sed -n -e 's/^ *Version: *\([0-9][^ ]*\).*/\1/p' -e 's/.*(Open\(RTE\| MPI\)) \([0-9][^ ]*\).*/\2/p' | head -n 1
 }
 
+# Ours in other ways than it is by default: what a paper compares, as settings. LABEL and environment of each.
+declare -A VARIANT_ENV VARIANT_LABEL
+VARIANTS=
+variant() { VARIANTS="$VARIANTS $1" VARIANT_LABEL[$1]=$2 VARIANT_ENV[$1]=$3; }
+variant ours-off "kernel copy: SMARTMAP off" PTL_SMARTMAP=no
+variant ours-nomatch "matching in CH3 (MPICH_PTL_MATCH_OFF)" MPICH_PTL_MATCH_OFF=1
+variant ours-hybrid "short ones matched in CH3 (MPICH_PTL_MATCH_OFF=hybrid)" MPICH_PTL_MATCH_OFF=hybrid
+variant ours-twocopy "two copies through SMARTMAP" MPICH_PTL_ON_NODE=two
+variant ours-onecopy "one copy, synchronous" MPICH_PTL_ON_NODE=one
+variant ours-fastcopy "MPICH_FAST_MEMCPY on" MPICH_FAST_MEMCPY=1
+variant ours-plaincopy "MPICH_FAST_MEMCPY off" MPICH_FAST_MEMCPY=0
+variant ours-nodes "nodes of 2 ranks" PTL_PES_PER_NODE=2
+variant ours-nodes-opt "nodes of 2 ranks, MPI_COLL_OPT_ON on" "PTL_PES_PER_NODE=2 MPI_COLL_OPT_ON=1"
+variant ours-nodes-noopt "nodes of 2 ranks, MPI_COLL_OPT_ON off" "PTL_PES_PER_NODE=2 MPI_COLL_OPT_ON=0"
+variant ours-nodes-rr "nodes of 2 ranks, round-robin" "PTL_PES_PER_NODE=2 MPICH_RANK_REORDER_METHOD=0"
+variant ours-nodes-smp "nodes of 2 ranks, SMP order" "PTL_PES_PER_NODE=2 MPICH_RANK_REORDER_METHOD=1"
+variant ours-nodes4 "nodes of 4 ranks" PTL_PES_PER_NODE=4
+variant ours-nodes4-off "nodes of 4 ranks, SMARTMAP off" "PTL_PES_PER_NODE=4 PTL_SMARTMAP=no"
+
+# eval --paper: what the MPT paper's library does where nothing is set, for ours and its variants
+PAPER_ENV="MPICH_MAX_SHORT_MSG_SIZE=128000 MPICH_UNEX_BUFFER_SIZE=62914560 MPICH_PTL_UNEX_EVENTS=20480
+	MPICH_PTL_OTHER_EVENTS=2048 MPI_COLL_OPT_ON=0 MPICH_FAST_MEMCPY=0"
+
 # Fills LIBS (names in order), and per name LABEL, MPICC, MPIEXEC, and WHY (not empty: cannot be measured, because).
 declare -A LABEL MPICC MPIEXEC WHY
 LIBS=()
@@ -161,11 +184,19 @@ provide_libs()
 	LIBS=()
 	add_lib ours "MPICH %s ch3:portals" "$BUILD/mpich-portals"
 	[ -n "${WHY[ours]}" ] && WHY[ours]="the channel is not built in this tree"
-	add_lib ours-off "ch3:portals, SMARTMAP off" "$BUILD/mpich-portals"
-	WHY[ours-off]=${WHY[ours]}
+	for p in $VARIANTS; do
+		LABEL[$p]="ch3:portals, ${VARIANT_LABEL[$p]}"
+		MPICC[$p]=${MPICC[ours]} MPIEXEC[$p]=${MPIEXEC[ours]} WHY[$p]=${WHY[ours]}
+	done
+	LIBS+=(ours-off)
 	add_lib mpich "MPICH %s ch4:ucx (Debian)" "$PEERS/mpich"
 	add_lib openmpi "Open MPI %s (Debian)" "$PEERS/openmpi"
 	add_lib nemesis "MPICH %s ch3:nemesis" "$BUILD/mpich-nemesis"
+	# above the number of cores a library that spins waits for its time slices: this one gives up its core
+	if [ -n "${WANT_YIELD:-}" ] || [ -x "$BUILD/mpich-nemesis-yield/bin/mpiexec" ]; then
+		build_mpich nemesis-yield || echo "building it failed (build/log/mpich-nemesis-yield.log)" >"$PEERS/nemesis-yield.why"
+		add_lib nemesis-yield "MPICH %s ch3:nemesis --enable-yield=sched_yield" "$BUILD/mpich-nemesis-yield"
+	fi
 	for p in "$@"; do
 		name=${p%%=*}
 		add_lib "$name" "$name %s (${p#*=})" "${p#*=}"
@@ -181,8 +212,12 @@ launch()
 	cores=${cores//[^,]/}
 	cores=$((${#cores} + 1))
 	family=$(launcher_family "$lib")
-	case $lib:$family in
-	ours-off:*) export PTL_SMARTMAP=no ;;
+	case $lib in
+	ours|ours-*)
+		# shellcheck disable=SC2086,SC2163
+		[ -z "${PAPER:-}" ] || export $PAPER_ENV
+		# shellcheck disable=SC2086,SC2163
+		[ -z "${VARIANT_ENV[$lib]:-}" ] || export ${VARIANT_ENV[$lib]} ;;
 	esac
 	if [ "$n" -le "$cores" ]; then
 		case $family in
@@ -191,7 +226,9 @@ launch()
 		esac
 	else
 		case $family in
-		openmpi) set -- --oversubscribe --bind-to none "$@" ;;
+		openmpi)
+			export OMPI_MCA_mpi_yield_when_idle=1
+			set -- --oversubscribe --bind-to none "$@" ;;
 		esac
 	fi
 	exec "${MPIEXEC[$lib]}" -n "$n" "$@"

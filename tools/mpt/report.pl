@@ -29,7 +29,8 @@ my $ENOUGH = 5;		# slices; a state with fewer counts only where no other has mor
 
 # --- input -----------------------------------------------------------------------------------------------------------
 
-my (%run, @libs, %label, %libwhy, @machine);
+my (%run, @machine);
+our (@libs, %label, %libwhy, %variant);		# mpi_bars.pl and papers.pl look at them
 open my $in, '<', "$dir/run.tsv" or die "$dir/run.tsv: $!\n";
 while (<$in>) {
 	chomp;
@@ -38,6 +39,9 @@ while (<$in>) {
 		push @libs, $f[1];
 		$label{$f[1]} = $f[2];
 		$libwhy{$f[1]} = $f[3] // '';
+	} elsif ($f[0] eq 'variant') {		# ours with other settings
+		$label{$f[1]} = $f[2];
+		$variant{$f[1]} = $f[3];
 	} else {
 		$run{$f[0]} = $f[1];
 	}
@@ -47,7 +51,7 @@ if (open $in, '<', "$dir/machine.tsv") {
 	while (<$in>) { chomp; push @machine, [split /\t/, $_, 2]; }
 	close $in;
 }
-my $cpus = () = ($run{cpus} // '') =~ /\d+/g;
+our $cpus = () = ($run{cpus} // '') =~ /\d+/g;
 
 # $data{LIB}{BENCH}{FIGURE}{BYTES}{ROUND} = { value, h0, h1 }; $why{LIB}{BENCH} = sentence when a run failed
 my (%data, %why, @h_all, @harm);
@@ -144,7 +148,7 @@ sub why_not {
 
 # --- figures ---------------------------------------------------------------------------------------------------------
 
-my @records;
+our @records;
 
 # Group rounds by state: (near => [...], far => [...]), or, when no round was wholly in one, those of the next best.
 sub by_state {
@@ -273,6 +277,7 @@ sub figure_ratio {
 	@judge{@$peers} = ();
 	for my $peer (@$peers, grep { !exists $judge{$_} } peer_names()) {
 		my $q = points($peer, $bench, $fig, $bytes);
+		next if $peer eq 'nemesis-yield' && !%$q && !exists $judge{$peer};	# it is for more ranks than cores
 		my $info = $rec->{peers}{$peer} = { value => $shown->(median(map { $q->{$_}{value} } keys %$q)), ratio => undef };
 		if (!defined $info->{value}) {
 			$info->{why} = why_not($peer, $bench, $fig);
@@ -365,7 +370,7 @@ sub sizes {
 }
 
 my @debian = grep { exists $label{$_} } 'mpich', 'openmpi';
-my @peers = peer_names();
+our @peers = grep { $_ ne 'nemesis-yield' } peer_names();
 my @big = map { $_ << 10 } 64, 256, 1024, 4096;
 my $p2p = './mpt bench mpi_p2p --lib %s --only %s';
 
@@ -398,12 +403,8 @@ figure_self('copy_put_both_' . size_name($_), 'portals_copy', 'put_both', $_, ['
 figure_self("copy_$_", 'portals_copy', $_, 1, [$_, 100], 1.2, "./mpt bench portals_copy --only $_") for 'first_use', 'first_use_part';
 figure_abs('portals_start_250', 'ours', 'portals_many-250', 'start', 250, 1e10, './mpt bench portals_many -n 250');
 figure_ratio('mpi_latency_8B', 'ours', 'mpi_short', 'latency', 8, 'ns', 'lower', \@debian, 1.0, sprintf($p2p, 'ours', 'latency'));
-figure_ratio('mpi_time_' . size_name($_), 'ours', 'mpi_p2p', 'latency', $_, 'ns', 'lower', \@debian, 0.5,
-	     sprintf($p2p, 'ours', 'latency')) for @big;
-figure_ratio('mpi_time_fresh_' . size_name($_), 'ours', 'mpi_p2p', 'fresh', $_, 'ns', 'lower', \@debian, 0.5,
-	     sprintf($p2p, 'ours', 'fresh')) for @big;
-figure_ratio('mpi_message_rate_8B', 'ours', 'mpi_short', 'message_gap', 8, 'msg/s', 'higher', \@peers, 1.0,
-	     sprintf($p2p, 'ours', 'rate'), { gap => 1 });
+require "$root/tools/mpt/mpi_bars.pl";
+mpi_bars($run{mode} // '');
 
 # Do no harm: speed of programs that only compute, alone and as ranks of a job, against plain Linux, and their peak memory.
 for my $p (@harm) {
@@ -464,7 +465,8 @@ for my $fig ('match_exact', 'match_wild', 'match_exact_walk', 'match_wild_walk')
 	figure_abs("portals_${fig}_$_", 'ours', 'portals_match', $fig, $_, undef, './mpt bench portals_match') for sizes('portals_match', $fig, 'ours');
 }
 for my $lib (@libs) {
-	figure_h("mpi_latency_8B_over_h_$lib", $lib, 'mpi_short', 'latency', 8, undef, sprintf($p2p, $lib, 'latency'));
+	figure_h("mpi_latency_8B_over_h_$lib", $lib, 'mpi_short', 'latency', 8, undef, sprintf($p2p, $lib, 'latency'))
+		if $lib ne 'nemesis-yield';
 }
 for my $lib ('ours', 'ours-off') {
 	for my $fig ('put_eqget', 'put_eqwait', 'put_spin', 'put_polled', 'put_fresh', 'get') {
@@ -485,7 +487,7 @@ for my $lib ('ours', 'ours-off') {
 			     sprintf($p2p, $lib, $only)) for grep { !$done{"$lib $fig $_"} } sizes('mpi_p2p', $fig, @libs);
 	}
 	for my $n (2, 4) {
-		for my $fig ('barrier', 'bcast', 'reduce', 'allreduce', 'alltoall') {
+		for my $fig ('barrier', 'bcast', 'reduce', 'allreduce', 'alltoall', 'allgather') {
 			figure_ratio("mpi_${fig}_" . size_name($_) . "_${n}ranks$tail", $lib, "mpi_coll-$n", $fig, $_, 'ns', 'lower', \@peers,
 				     undef, "./mpt bench mpi_coll -n $n --lib $lib --only $fig",
 				     { ranks => $n, oversubscribed => $n > $cpus ? 'yes' : 'no' })
@@ -493,6 +495,9 @@ for my $lib ('ours', 'ours-off') {
 		}
 	}
 }
+
+require "$root/tools/mpt/papers.pl";
+my @papers = paper_figures();		# after them: their records are at the end
 
 # --- results.json ----------------------------------------------------------------------------------------------------
 
@@ -507,7 +512,7 @@ sub json_string {
 	return "\"$s\"";
 }
 
-my %is_text = map { $_ => 1 } qw(figure library unit reference bar why cause command label oversubscribed state);
+my %is_text = map { $_ => 1 } qw(paper figure library unit reference bar why cause command label oversubscribed state);
 my %is_bool = (met => 1);
 sub json_value {
 	my ($v, $key) = @_;
@@ -521,7 +526,7 @@ sub json_value {
 }
 
 my @order = qw(figure value unit reference reference_value ratio bar met h_before h_after over_h state library bytes rounds
-	       round_values round_states slices slices_left_out by_state peers ranks oversubscribed why cause command);
+	       round_values round_states slices slices_left_out by_state peers paper ranks oversubscribed why cause command);
 sub json_record {
 	my ($r) = @_;
 	my @always = qw(figure value unit reference reference_value ratio bar met h_before h_after);
@@ -718,7 +723,10 @@ sub size_label { my $s = size_name($_[0]); $s =~ s/(?<=\d)(?=[A-Z])/ /; return $
 sub drawn { return grep { $_ > 0 && !($_ & ($_ - 1)) } sizes(@_); }
 
 my %lib_colour;
-@lib_colour{@libs} = map { $colour[$_ % @colour] } 0 .. $#libs;
+{
+	my @all = (@libs, sort keys %variant);
+	@lib_colour{@all} = map { $colour[$_ % @colour] } 0 .. $#all;
+}
 sub series {
 	my ($bench, $fig, $scale, @from) = @_;
 	return map {
@@ -752,11 +760,14 @@ push @sections, ['Point to point', 'Two ranks on two cores, half round trips; me
 	push @sections, ['Match lists', 'PtlPut of 8 bytes to the own process, taken by the last entry of a list; PTL_INDEX_FROM=0 walks it.',
 		plot('Match lists', 'entries', 'microseconds', @s)];
 }
-for my $n (2, 4) {
+for my $n (2, 4, grep { $data{ours}{"mpi_coll-$_"} } 8) {
 	my $over = $n > $cpus ? "$n ranks on $cpus cores: oversubscribed. Libraries that spin without giving up the core wait for their time slices." : "$n ranks, each on its core.";
 	push @sections, ["Collectives, $n ranks", "$over Time of one call, averaged over the ranks; the root rotates.",
-		map { plot("MPI_" . ucfirst($_) . ", $n ranks", 'vector or block length', 'microseconds per call', series("mpi_coll-$n", $_, 1e-3, @libs)) } 'bcast', 'reduce', 'allreduce', 'alltoall'];
+		map { plot("MPI_" . ucfirst($_) . ", $n ranks", 'vector or block length', 'microseconds per call', series("mpi_coll-$n", $_, 1e-3, @libs)) } 'bcast', 'reduce', 'allreduce', 'alltoall', 'allgather'];
 }
+
+push @sections, ['Figures of the papers', 'What the two SMARTMAP papers and the MPT paper show, by the same definitions, on this machine.',
+	map { $_->{html} } map { paper_html($_, \&plot, \&series, \&h) } @papers];
 
 # --- index.html ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# papers.pl - the figures of the papers, for report.pl: what each shows there and here, or why one machine cannot show it
+#
+# smartmap: "SMARTMAP: Operating System Support for Efficient Data Sharing Among Processes on a Multi-Core Processor" (2008);
+# smartmap_coll: the collectives over it; mpt: the MPT's MPI on dual-core nodes. A name is PAPER-FIGURE. Each entry is a
+# record of results.json: value is ours at the length of the paper's own sentence, reference what it is compared with
+# there. The curves are in the report. Most need a full evaluation. There is no bar here: mpi_bars.pl has them.
+use strict;
+use warnings;
+
+our (@libs, %label, %libwhy, %variant, @peers, @records, $cpus);
+
+my @transports = ('ours', 'ours-twocopy', 'ours-onecopy', 'ours-off');
+my $network = 'it needs more nodes than one machine has; nodes of 2 ranks on this one share its cores and its loopback device';
+
+# [NAME, TITLE, WHAT THE PAPER SAYS, BENCH, FIGURE, LIBRARIES, BYTES, AGAINST (a library), UNIT] or [NAME, TITLE, PAPER, WHY NOT]
+sub entries {
+	my @all = (@transports, @peers);
+	return (
+	['smartmap-netpipe_latency', 'NetPIPE, put: latency', '230 ns at 1 byte, through Portals above 5 us', 'portals_pingpong', 'put_spin',
+		['ours', 'ours-off'], 8, 'ours-off', 'ns'],
+	['smartmap-netpipe_bandwidth', 'NetPIPE, put: long ones, data new', 'a dip at 32 KiB, a jump at 2 MiB', 'portals_pingpong', 'put_fresh',
+		['ours', 'ours-off'], 1 << 20, 'ours-off', 'ns'],
+	['smartmap-pingpong_latency', 'IMB PingPong: latency', '630 ns; two copies 830 ns; Portals about 3 us', 'mpi_imb', 'pingpong', \@all, 0, 'ours-twocopy', 'ns'],
+	['smartmap-pingpong_bandwidth', 'IMB PingPong: long messages', '9.4 GB/s against 5.7 GB/s through Portals', 'mpi_imb', 'pingpong', \@all, 1 << 20, 'ours-off', 'ns'],
+	['smartmap-sendrecv', 'IMB Sendrecv', 'curve', 'mpi_imb', 'sendrecv', \@all, 65536, 'ours-twocopy', 'ns'],
+	['smartmap-exchange', 'IMB Exchange', 'curve', 'mpi_imb', 'exchange', \@all, 65536, 'ours-twocopy', 'ns'],
+	['smartmap-rate_1pair', 'message rate, one pair', 'two copies above 3.5 M/s, one copy 2.4 M/s, others below 0.3 M/s', 'mpi_rate-2', 'pairs_gap', \@all, 1, 'ours-off', 'ns'],
+	['smartmap-rate_2pairs', 'message rate, two pairs', 'one copy 4.6 M/s, twice that of one pair; two copies as with one', 'mpi_rate-4', 'pairs_gap',
+		['ours', 'ours-twocopy', 'ours-onecopy', 'ours-off', above_cores(4)], 1, 'ours-off', 'ns'],
+	['smartmap-n_half', 'length of half the bandwidth, one pair', 'published beside the rate', 'mpi_rate-2', 'pairs_n_half', \@all, 0, 'ours-off', 'B'],
+	(map { ["smartmap-$_", "IMB $_, 4 ranks of one node", 'faster than two copies and than Portals', 'mpi_coll-4', $_, ['ours', 'ours-twocopy', 'ours-onecopy', 'ours-off', above_cores(4)],
+		$_ eq 'barrier' ? 0 : 8192, 'ours-twocopy', 'ns'] } 'bcast', 'reduce', 'allreduce', 'alltoall', 'barrier'),
+	['smartmap-halo', 'halo exchange, 16 ranks on 4 nodes', 'best with SMARTMAP on the node and Portals between nodes', 'mpi_halo-16', 'halo', ['ours-nodes4', 'ours-nodes4-off'],
+		512, 'ours-nodes4-off', 'ns', 'ours-nodes4'],
+	['smartmap_coll-reduce', 'reduce on one node', '7 x at 32 KiB over shared-memory copies, from 1 KiB on in parallel', 'mpi_coll-4', 'reduce', ['ours', 'ours-twocopy', above_cores(4)],
+		32768, 'ours-twocopy', 'ns'],
+	['smartmap_coll-bcast', 'broadcast on one node', 'about 10 x at 8 KiB', 'mpi_coll-4', 'bcast', ['ours', 'ours-twocopy', above_cores(4)], 8192, 'ours-twocopy', 'ns'],
+	['smartmap_coll-allreduce', 'allreduce on one node', '2 to 3 x for 1 KiB to 1 MiB', 'mpi_coll-4', 'allreduce', ['ours', 'ours-twocopy', above_cores(4)], 8192, 'ours-twocopy', 'ns'],
+	['smartmap_coll-alltoall', 'alltoall on one node', 'more than 5 x for 4 to 128 KiB', 'mpi_coll-4', 'alltoall', ['ours', 'ours-twocopy', above_cores(4)], 32768, 'ours-twocopy', 'ns'],
+	['smartmap_coll-reduce_128', 'reduce, 128 ranks on 32 nodes', 'up to 30 % at 2 MiB', $network],
+	['smartmap_coll-bcast_128', 'broadcast, 128 ranks on 32 nodes', '5 to 20 % for 4 to 512 KiB', $network],
+	['mpt-match_latency', 'matching in Portals, in MPI, and both: latency', 'matching in MPI is faster on the node', 'mpi_p2p', 'latency', ['ours', 'ours-nomatch', 'ours-hybrid'], 1024,
+		'ours-nomatch', 'ns'],
+	['mpt-match_bandwidth', 'both directions at once, matching in Portals and in MPI', 'matching in MPI is worse for long messages', 'mpi_imb', 'bidir',
+		['ours', 'ours-nomatch', 'ours-hybrid'], 1 << 20, 'ours-nomatch', 'ns'],
+	(map { ["mpt-placement_$_->[0]", "$_->[0]: SMP order against round-robin, 4 ranks on nodes of 2", $_->[1], 'mpi_coll-4', $_->[0], ['ours-nodes-smp', 'ours-nodes-rr'], $_->[2],
+		'ours-nodes-rr', 'ns', 'ours-nodes-smp'] } ['allreduce', '7 to 32 % better', 8], ['alltoall', '13 to 36 % better above 16 KiB', 8192], ['bcast', '12 % at 8 bytes, 45 % at 1 MiB', 1 << 20]),
+	(map { ["mpt-coll_opt_$_->[0]", "MPI_COLL_OPT_ON: $_->[0], 4 ranks on nodes of 2", $_->[1], 'mpi_coll-4', $_->[0], ['ours-nodes-opt', 'ours-nodes-noopt'], $_->[2], 'ours-nodes-noopt',
+		'ns', 'ours-nodes-opt'] } ['allreduce', '5 % at 1 MiB to 40 % at 8 bytes', 8], ['barrier', 'about 30 %', 0]),
+	['mpt-fast_memcpy', 'MPICH_FAST_MEMCPY: copies inside MPI', 'about 4 x at 1 MiB', 'mpi_copy', 'copy_pack', ['ours-fastcopy', 'ours-plaincopy'], 1 << 20, 'ours-plaincopy', 'ns', 'ours-fastcopy'],
+	['mpt-fast_memcpy_allreduce', 'MPICH_FAST_MEMCPY in allreduce, 2 ranks', '13 % above 256 KiB', 'mpi_coll-2', 'allreduce', ['ours-fastcopy', 'ours-plaincopy'], 1 << 20, 'ours-plaincopy', 'ns',
+		'ours-fastcopy'],
+	['mpt-scaling', 'allreduce, alltoall, barrier up to 256 ranks on 128 nodes', 'curves', $network],
+	['mpt-shmem_collectives', 'SHMEM reductions and broadcast', '40 % better than the release before', 'there is no release before to compare with, and SHMEM here has no collectives yet'],
+	);
+}
+
+# Libraries that give up their core, or all where there are cores enough.
+sub above_cores {
+	my ($n) = @_;
+	return @peers if $n <= $cpus;
+	return grep { exists $label{$_} } 'openmpi', 'nemesis-yield';
+}
+
+sub paper_figures {
+	my @out;
+	for my $e (entries()) {
+		my ($name, $title, $says, @rest) = @$e;
+		my %r = (figure => $name, paper => $says, library => 'ours', value => undef, reference => undef, reference_value => undef, ratio => undef, met => undef, bar => undef);
+		my %i = (name => $name, title => $title, says => $says);
+		if (@rest == 1) {
+			$i{why} = $rest[0];
+			push @records, { %r, unit => '', why => "not shown: $rest[0]", command => '' };
+			push @out, { %i };
+			next;
+		}
+		my ($bench, $fig, $from, $bytes, $against, $unit, $mine) = @rest;
+		$mine //= 'ours';
+		my ($v, $w) = map { value_of($_, $bench, $fig, $bytes) } $mine, $against;
+		# mpi_short is where lengths of 8 bytes are; mpi_p2p has the rest
+		my ($program, $ranks) = $bench =~ /^(\w+?)(?:-(\d+))?$/;
+		my $rec = { %r, library => $mine, unit => $unit, value => $v, bytes => $bytes, reference => $against, reference_value => $w,
+			    ratio => defined $v && defined $w && $w ? $v / $w : undef, command => "./mpt bench $program --lib $mine" . ($ranks ? " -n $ranks" : '') };
+		$rec->{why} = 'not measured: ' . why_not($mine, $bench, $fig) . ' (a full evaluation has all of them)' unless defined $v;
+		push @records, $rec;
+		push @out, { %i, rec => $rec, bench => $bench, fig => $fig, from => $from, unit => $unit };
+	}
+	return @out;
+}
+
+# As HTML, by report.pl's own plot, series and escape.
+sub paper_html {
+	my ($p, $plot, $series, $h) = @_;
+	my $text = '<h3>' . $h->("$p->{name}: $p->{title}") . '</h3><p>' . $h->("The paper: $p->{says}.");
+	if ($p->{why}) {
+		return { html => $text . ' ' . $h->("Not shown: $p->{why}.") . '</p>' };
+	}
+	my $r = $p->{rec};
+	$text .= ' ' . $h->(defined $r->{value} ? 'Here: ' . quantity($r->{value}, $r->{unit}) . ($r->{bytes} ? ' at ' . size_name($r->{bytes}) : '') .
+			    (defined $r->{ratio} ? sprintf(', %.2f of %s', $r->{ratio}, $label{$r->{reference}} // $r->{reference}) : '') : ucfirst $r->{why}) . '.</p>';
+	my @from = grep { exists $label{$_} } @{$p->{from}};
+	my @points = map { sizes($p->{bench}, $p->{fig}, $_) } @from;
+	$text .= $plot->($p->{title}, 'message length', $p->{unit} eq 'ns' ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $p->{unit} eq 'ns' ? 1e-3 : 1, @from))
+		if grep { $_ > 0 } @points;
+	return { html => $text };
+}
+
+1;
