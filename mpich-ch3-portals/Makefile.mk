@@ -22,6 +22,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_match.c \
     src/mpid/ch3/channels/portals/src/ch3_match_send.c \
     src/mpid/ch3/channels/portals/src/ch3_memcpy.c \
+    src/mpid/ch3/channels/portals/src/ch3_node.c \
     src/mpid/ch3/channels/portals/src/ch3_progress.c \
     src/mpid/ch3/channels/portals/src/ch3_recvq.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \

@@ -151,8 +151,7 @@ variant ours-nodes4 "nodes of 4 ranks" PTL_PES_PER_NODE=4
 variant ours-nodes4-off "nodes of 4 ranks, SMARTMAP off" "PTL_PES_PER_NODE=4 PTL_SMARTMAP=no"
 
 # eval --paper: what the MPT paper's library does where nothing is set, for ours and its variants
-PAPER_ENV="MPICH_MAX_SHORT_MSG_SIZE=128000 MPICH_UNEX_BUFFER_SIZE=62914560 MPICH_PTL_UNEX_EVENTS=20480
-	MPICH_PTL_OTHER_EVENTS=2048 MPI_COLL_OPT_ON=0 MPICH_FAST_MEMCPY=0"
+PAPER_ENV=MPICH_PTL_PAPER_DEFAULTS=1
 
 # Fills LIBS (names in order), and per name LABEL, MPICC, MPIEXEC, and WHY (not empty: cannot be measured, because).
 declare -A LABEL MPICC MPIEXEC WHY

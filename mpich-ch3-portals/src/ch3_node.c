@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Node communicators for MPI programs: see include/mpi_smartmap.h, which is installed beside mpi.h.
+ *
+ * Portals numbers the ranks of a node in their order in the job, and so does SMARTMAP; node_local_map is that list.
+ */
+#include "mpidi_ch3_impl.h"
+
+/* What mpi_smartmap.h declares; libmpi hides everything else. */
+MPICH_API_PUBLIC int MPIX_Comm_node(MPI_Comm comm, MPI_Comm * node);
+MPICH_API_PUBLIC int MPIX_Comm_net(MPI_Comm comm, MPI_Comm * net);
+MPICH_API_PUBLIC int MPIX_Comm_local_rank_(MPI_Comm comm, int rank, int *peer);
+
+int MPIX_Comm_node(MPI_Comm comm, MPI_Comm * node)
+{
+    int mpi_errno, rank;
+
+    mpi_errno = PMPI_Comm_rank(comm, &rank);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
+    return mpi_errno;
+}
+
+int MPIX_Comm_net(MPI_Comm comm, MPI_Comm * net)
+{
+    int mpi_errno, rank, place;
+    MPI_Comm node = MPI_COMM_NULL;
+
+    mpi_errno = MPIX_Comm_node(comm, &node);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_rank(node, &place);
+    mpi_errno = PMPI_Comm_split(comm, place, rank, net);
+    PMPI_Comm_free(&node);
+    return mpi_errno;
+}
+
+int MPIX_Comm_local_rank_(MPI_Comm comm, int rank, int *peer)
+{
+    int mpi_errno, inter, size, i;
+    MPIR_Comm *comm_ptr;
+    MPIDI_VC_t *vc;
+
+    mpi_errno = PMPI_Comm_test_inter(comm, &inter);     /* also says when it is no communicator */
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = inter ? PMPI_Comm_remote_size(comm, &size) : PMPI_Comm_size(comm, &size);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (rank < 0 || rank >= size) {
+        PMPI_Comm_call_errhandler(comm, MPI_ERR_RANK);
+        return MPI_ERR_RANK;
+    }
+    *peer = MPI_UNDEFINED;
+    MPIR_Comm_get_ptr(comm, comm_ptr);
+    MPIDI_Comm_get_vc(comm_ptr, rank, &vc);
+    if (vc->pg != MPIDI_Process.my_pg)  /* of another job: a spawned one, or one we have connected to */
+        return MPI_SUCCESS;
+    for (i = 0; i < MPIR_Process.local_size; i++)
+        if (MPIR_Process.node_local_map[i] == vc->pg_rank)
+            *peer = i;
+    return MPI_SUCCESS;
+}
