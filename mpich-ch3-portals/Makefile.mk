@@ -9,7 +9,8 @@ AM_CPPFLAGS += \
 noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_pre.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_impl.h \
-    src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h
+    src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h \
+    src/mpid/ch3/channels/portals/include/mpidi_ptl_env.h
 
 mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_coll.c \
@@ -17,7 +18,9 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_dynamic.c \
     src/mpid/ch3/channels/portals/src/ch3_eager.c \
     src/mpid/ch3/channels/portals/src/ch3_env.c \
+    src/mpid/ch3/channels/portals/src/ch3_hints.c \
     src/mpid/ch3/channels/portals/src/ch3_init.c \
+    src/mpid/ch3/channels/portals/src/ch3_io.c \
     src/mpid/ch3/channels/portals/src/ch3_layout.c \
     src/mpid/ch3/channels/portals/src/ch3_match.c \
     src/mpid/ch3/channels/portals/src/ch3_match_send.c \

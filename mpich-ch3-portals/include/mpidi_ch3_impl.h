@@ -19,6 +19,7 @@
 #include "mpidimpl.h"
 #include <portals3.h>
 #include <p3rt/p3rt.h>
+#include "mpidi_ptl_env.h"
 
 #define MPIDI_PTL_PT_PKT        112     /* packets */
 #define MPIDI_PTL_PT_MEM        113     /* the whole address space, for peers that fetch a large message */
@@ -53,32 +54,6 @@ enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
 
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
 #define MPIDI_PTL_PIECE_MIN     (16 * 1024)     /* shorter pieces than these, on average, are not fetched one by one */
-
-/* Settings: field, name, lowest, highest, default, unit, help. See ch3_env.c. */
-#define MPIDI_PTL_SETTINGS(X)                                                                                       \
-    X(eager_max_size, "PTL_EAGER_MAX_SIZE", 0, 8160, 4096, "bytes",                                                 \
-      "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
-    X(match_off, "PTL_MATCH_OFF", 0, 1, 0, "yes or no",                                                             \
-      "Match messages in CH3's queues instead of Portals' match list.")                                             \
-    X(bypass, "PTL_BYPASS", 0, 1, 0, "yes or no",                                                                   \
-      "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \
-    X(unex_buffer_size, "UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, "bytes",                                      \
-      "How much of the messages that no receive was posted for is kept, with their data.")                          \
-    X(unex_events, "PTL_UNEX_EVENTS", 64, 1 << 20, 20480, "events",                                                 \
-      "How many messages may be on their way to a rank that does not look.")                                        \
-    X(send_credits, "PTL_SEND_CREDITS", 0, 65536, 0, "messages",                                                    \
-      "How many of them may be of one sender; 0: the events, shared out.")                                          \
-    X(spin, "PTL_SPIN", 1, 1000000000, 2000, "looks",                                                               \
-      "How many times a blocking call looks for a message before it gives up the core "                             \
-      "(at most 20 where the node has more ranks than cores).")
-
-typedef struct {
-#define X(field_, ...) int64_t field_;
-    MPIDI_PTL_SETTINGS(X)
-#undef X
-} MPIDI_PTL_Env_t;
-extern MPIDI_PTL_Env_t MPIDI_PTL_env;
-int MPIDI_PTL_Env_init(void);
 
 /* A connection's part, in the room that it has for the channel. */
 typedef struct MPIDI_PTL_VC {

@@ -59,20 +59,28 @@ static int set_nodes(const unsigned *node_of, int size, int rank)
  */
 int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
 {
-    int mpi_errno = MPI_SUCCESS, rc, max_interfaces;
+    int mpi_errno = MPI_SUCCESS, rc, max_interfaces, met;
     unsigned ptl_rank, ptl_size, *node_of = NULL;
 
+    mpi_errno = MPIR_pmi_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    PtlRtPmiShared_np();        /* the conversation with the process manager has begun, and MPICH will end it */
     mpi_errno = MPIDI_PTL_Env_init();
     MPIR_ERR_CHECK(mpi_errno);
+    met = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size) == PTL_OK;
+    rc = PtlInit(&max_interfaces);
+    MPIDI_PTL_CHECK(rc, "PtlInit");
+    if (met) {          /* the program had called PtlInit: it is over that the ranks meet there */
+        mpi_errno = MPIR_pmi_barrier();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIDI_PTL_Env_shared();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL_Memcpy_init();
     MPIDI_PTL.matching = !MPIDI_PTL_env.match_off;
     MPIDI_PTL.bypass = MPIDI_PTL.matching && MPIDI_PTL_env.bypass;
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
-    mpi_errno = MPIR_pmi_init();
-    MPIR_ERR_CHECK(mpi_errno);
-    PtlRtPmiShared_np();        /* the conversation with the process manager has begun, and MPICH will end it */
-    rc = PtlInit(&max_interfaces);
-    MPIDI_PTL_CHECK(rc, "PtlInit");
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
     MPIDI_PTL_CHECK(rc, "PtlGetRank");
     MPIR_ERR_CHKANDJUMP1((int) ptl_size != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**intern", "**intern %s",
@@ -260,7 +268,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
 
 int MPIDI_CH3_InitCompleted(void)
 {
-    return MPI_SUCCESS;
+    return MPIDI_PTL_Env_display();
 }
 
 /* All connections are closed. Peers may still be reading our memory until they have passed the barrier. */

@@ -4,7 +4,8 @@
 dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7
 EXTRA_DIST += portals/man/generate portals/man/README.md
 i = portals/include
-man_from = portals/man/generate portals/rt/p3_knobs.h nal/smartmap/smartmap.h $i/p3api/types.h $i/p3api/api.h \
+man_from = portals/man/generate portals/rt/p3_knobs.h mpich-ch3-portals/include/mpidi_ptl_env.h \
+	nal/smartmap/smartmap.h $i/p3api/types.h $i/p3api/api.h \
 	$i/p3api/misc.h $i/p3api/debug.h $i/p3/errno.h $i/p3/nal_types.h $i/p3rt/p3rt.h $i/p3nal_utcp.h \
 	$i/p3nal_ibng.h $i/portals/nal.h $i/portals/xt.h $i/portals/reserved_ptls.h $i/portals/p3api/debug.h \
 	$i/cnos_mpi_os.h $i/pmi.h

@@ -90,7 +90,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "portals/rt/p3_rt.c")
 
 /*
- * Variables that are no settings of libportals, or that are read before or without it: what a good value is, default,
+ * Variables that are no settings of libportals, or that are read before or without it (the MPICH channel has a table of
+ * its own, mpidi_ptl_env.h): what a good value is, default,
  * help, where it is read. tests/doc/t_knobs.pl looks for variables that are read elsewhere.
  */
 #define P3_OTHER_VARS(V)								\
@@ -158,12 +159,6 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("SMA_INFO", "anything", "",							\
 	  "older name of SHMEM_INFO",							\
 	  "shmem-portals/src/init.c")							\
-	V("MPICH_PTL_EAGER_MAX_SIZE", "a number from 0 to 8160", "4096",		\
-	  "MPI messages of up to this many bytes travel with their envelope; the receiver fetches larger ones",	\
-	  "mpich-ch3-portals/src/ch3_init.c")						\
-	V("MPICH_PTL_SPIN", "a number from 1 on", "2000, or 20 with more ranks than cores",	\
-	  "how many times a blocking call of MPI looks for a message before it gives up the core",	\
-	  "mpich-ch3-portals/src/ch3_init.c")						\
 	V("MPICH_SMARTMAP_MALLOC", "no, or anything else", "",				\
 	  "no: mpicc links without libsmartmap-malloc",					\
 	  "mpich-ch3-portals/build-mpich")						\

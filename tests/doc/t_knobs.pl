@@ -8,7 +8,7 @@ use warnings;
 my $src = $ENV{P3_SRC} || $ENV{srcdir};
 my $build = $ENV{P3_BUILD} || '.';
 # These call getenv() with a name that they are given: each string of theirs that looks like a variable must be one.
-my %given = map { $_ => 1 } qw(portals/rt/p3_knobs.c portals/rt/p3_env.c portals/rt/p3_pmi.c portals/rt/p3_log.c
+my %given = map { $_ => 1 } qw(mpich-ch3-portals/src/ch3_env.c portals/rt/p3_knobs.c portals/rt/p3_env.c portals/rt/p3_pmi.c portals/rt/p3_log.c
 	shmem-portals/src/init.c);
 my ($n, $failed) = (0, 0);
 
@@ -68,13 +68,17 @@ for my $v (sort keys %where) {
 }
 report('each is read where the tables say', @bad);
 
+# A setting of MPI stands in its table, and so in intro_mpi(3), only if a test shows what it does.
 @bad = ();
-my $channel = slurp("$src/mpich-ch3-portals/src/ch3_init.c");
-while ($channel =~ /- name\s*: MPIR_CVAR_(\w+).*?default\s*: (\S+)/gs) {
-	push @bad, "MPICH_$1 is in no table" unless defined $where{"MPICH_$1"};
-	push @bad, "MPICH_$1: the default is $2" unless $text =~ /V\("MPICH_$1", $str, "$2\b/;
+my $channel = slurp("$src/mpich-ch3-portals/include/mpidi_ptl_env.h");
+my $intro = slurp("$build/man/man3/intro_mpi.3");
+my $tests = join '', map { slurp($_) } glob("$src/tests/mpich/own $src/tests/mpich/env $src/tests/mpich/t_*.c");
+my @mpi = $channel =~ /^\s*X\(\w+, [A-Z]+, "(\w+)"/mg;
+for my $v (@mpi) {
+	push @bad, "$v is not in intro_mpi(3)" unless $intro =~ /^\.It Ev $v Ta /m && $intro =~ /^\.It Ev $v$/m;
+	push @bad, "$v is in no test of tests/mpich" unless $tests =~ /\b$v\b/;
 }
-report('control variables of the MPICH channel are in the tables, with their defaults', @bad);
+report('settings of MPI are in intro_mpi(3), and a test sets each', @mpi > 5 ? @bad : 'too few');
 
 @bad = ();
 my $page = slurp("$build/man/man7/portals-knobs.7");

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # MPI over Portals: our own programs, and MPICH's test suite. Both need the MPICH that ./mpt builds.
-EXTRA_DIST += tests/mpich/own tests/mpich/suite tests/mpich/m.h \
-<<<<<<< HEAD
-	tests/mpich/t_control.c tests/mpich/t_many.c tests/mpich/t_memory.c tests/mpich/t_noncontig.c \
-	tests/mpich/t_order.c tests/mpich/t_reorder.c tests/mpich/t_ring.c tests/mpich/t_sizes.c \
-	tests/mpich/t_threads.c tests/mpich/t_types.c
-=======
-	tests/mpich/t_control.c tests/mpich/t_many.c tests/mpich/t_memory.c tests/mpich/t_node.c tests/mpich/t_order.c \
-	tests/mpich/t_reorder.c tests/mpich/t_ring.c tests/mpich/t_sizes.c tests/mpich/t_threads.c tests/mpich/t_types.c
->>>>>>> 02145bf (mpich: node communicators and direct access for MPI programs: mpi_smartmap.h)
-P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/suite:tests/mpich/suite:limit=1800
+EXTRA_DIST += tests/mpich/env tests/mpich/own tests/mpich/suite tests/mpich/m.h \
+	tests/mpich/t_control.c tests/mpich/t_env.c tests/mpich/t_many.c tests/mpich/t_memory.c tests/mpich/t_node.c \
+	tests/mpich/t_noncontig.c tests/mpich/t_order.c tests/mpich/t_reorder.c tests/mpich/t_ring.c \
+	tests/mpich/t_sizes.c tests/mpich/t_threads.c tests/mpich/t_types.c
+P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/env:tests/mpich/env:limit=300 \
+	mpich/suite:tests/mpich/suite:limit=1800

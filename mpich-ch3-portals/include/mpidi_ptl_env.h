@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The channel's settings: one row says everything about each. ch3_env.c reads them, and intro_mpi(3) is made from this
+ * table, so a row is written for the reader of that page.
+ *
+ * field, kind, variable, lowest, highest, default, default of the papers (Cray's MPT), unit or words, help
+ *
+ *      NUM     a decimal number
+ *      BYTES   the same, K, M and G allowed
+ *      FLAG    as Cray's: set at all is yes, also to nothing; 0, no, off and false are no
+ *      WORD    one of the words, separated by |; its value is its number from 0 on. Other names of a word follow it,
+ *              behind commas.
+ *      TEXT    what the check of ch3_env.c that has the field's name accepts; NULL where it is not set
+ *
+ * Each is in MPIDI_PTL_env.field, the same in all ranks of a job: the first process of the launcher decides. A variable
+ * is also read as MPIR_CVAR_ and the rest of its name, which wins, as with MPICH's own.
+ */
+#ifndef MPIDI_PTL_ENV_H_INCLUDED
+#define MPIDI_PTL_ENV_H_INCLUDED
+
+#define MPIDI_PTL_SETTINGS(X)                                                                                       \
+    X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
+      "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
+    X(match_off, FLAG, "MPICH_PTL_MATCH_OFF", 0, 1, 0, 0, "",                                                       \
+      "Match messages in CH3's queues instead of Portals' match list.")                                             \
+    X(bypass, FLAG, "MPICH_PTL_BYPASS", 0, 1, 0, 0, "",                                                             \
+      "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \
+    X(unex_buffer_size, BYTES, "MPICH_UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, 60 << 20, "",                    \
+      "How much of the messages that no receive was posted for is kept, with their data.")                          \
+    X(unex_events, NUM, "MPICH_PTL_UNEX_EVENTS", 64, 1 << 20, 20480, 20480, "events",                               \
+      "How many messages may be on their way to a rank that does not look.")                                        \
+    X(send_credits, NUM, "MPICH_PTL_SEND_CREDITS", 0, 65536, 0, 0, "messages",                                      \
+      "How many of them may be of one sender; 0: the events, shared out.")                                          \
+    X(spin, NUM, "MPICH_PTL_SPIN", 1, 1000000000, 2000, 2000, "looks",                                              \
+      "How many times a blocking call looks for a message before it gives up the core "                             \
+      "(at most 20 where the node has more ranks than cores).")                                                     \
+    X(fast_memcpy, FLAG, "MPICH_FAST_MEMCPY", 0, 1, 0, 0, "",                                                       \
+      "Copies of 32 KiB and more are made by the routine that was found to be the fastest for their size, of "      \
+      "the C library's, the processor's string copy and stores that go past the caches.")                           \
+    X(rank_reorder_display, FLAG, "MPICH_RANK_REORDER_DISPLAY", 0, 1, 0, 0, "",                                     \
+      "Rank 0 prints which rank is on which node.")                                                                 \
+    X(env_display, FLAG, "MPICH_ENV_DISPLAY", 0, 1, 0, 0, "",                                                       \
+      "Rank 0 prints all settings of this table as they are, and where each comes from.")                           \
+    X(version_display, FLAG, "MPICH_VERSION_DISPLAY", 0, 1, 0, 0, "",                                               \
+      "Rank 0 prints the versions of MPICH, of this channel and of Portals.")                                       \
+    X(abort_on_error, FLAG, "MPICH_ABORT_ON_ERROR", 0, 1, 0, 0, "",                                                 \
+      "An error that ends the job, or MPI_Abort, dumps core first (where ulimit -c allows it).")                    \
+    X(dbmask, WORD, "MPICH_DBMASK", 0, 1, 0, 0, "0,0x0|0x200,512",                                                  \
+      "0x200: as MPICH_ABORT_ON_ERROR, whose older name this is.")                                                  \
+    X(mpiio_hints, TEXT, "MPICH_MPIIO_HINTS", 0, 0, 0, 0, "pattern:hint=value:hint=value,pattern:hint=value",        \
+      "Hints for files that MPI_File_open opens under a name that fits the pattern (of fnmatch). They come "        \
+      "before those of the program.")                                                                               \
+    X(mpiio_hints_display, FLAG, "MPICH_MPIIO_HINTS_DISPLAY", 0, 1, 0, 0, "",                                       \
+      "Rank 0 of the communicator prints the hints of each file that is opened.")                                   \
+    X(paper_defaults, FLAG, "MPICH_PTL_PAPER_DEFAULTS", 0, 1, 0, 0, "",                                             \
+      "What is not set takes the default of the papers instead of ours.")
+
+#define MPIDI_PTL_TYPE_NUM      int64_t
+#define MPIDI_PTL_TYPE_BYTES    int64_t
+#define MPIDI_PTL_TYPE_FLAG     int64_t
+#define MPIDI_PTL_TYPE_WORD     int64_t
+#define MPIDI_PTL_TYPE_TEXT     const char *
+
+typedef struct {
+#define X(field_, kind_, ...) MPIDI_PTL_TYPE_##kind_ field_;
+    MPIDI_PTL_SETTINGS(X)
+#undef X
+} MPIDI_PTL_Env_t;
+extern MPIDI_PTL_Env_t MPIDI_PTL_env;
+
+int MPIDI_PTL_Env_init(void);           /* rank 0 of the launcher reads, before PtlInit */
+int MPIDI_PTL_Env_shared(void);         /* the others learn of it, after PtlInit */
+int MPIDI_PTL_Env_display(void);        /* what rank 0 prints at the start */
+
+/* ch3_hints.c: one hint that MPICH_MPIIO_HINTS has for a file; its parts are not terminated. */
+typedef struct {
+    const char *key, *value;
+    int key_len, value_len;
+} MPIDI_PTL_Hint_t;
+int MPIDI_PTL_Hints_good(const char *hints);
+int MPIDI_PTL_Hints_next(const char **at, const char *filename, MPIDI_PTL_Hint_t * hint);
+
+#endif /* MPIDI_PTL_ENV_H_INCLUDED */

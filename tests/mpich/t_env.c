@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What settings do, as a program sees it; tests/mpich/env sets them and compares what is printed.
+ *
+ *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
+ *	t_env bypass		is a message in its buffer while the receiver is not in MPI?
+ *	t_env wait		CPU time in ms of a rank that waits for 400 ms
+ *	t_env copies		which layers copy by the long copy routine, and whose it is
+ *	t_env hints FILE	hints of FILE, and what is written to it is read again
+ *	t_env error		an error that ends the job
+ */
+#define _GNU_SOURCE
+#include "m.h"
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define N 200
+#define LONG (256 * 1024)
+
+/* Words between ranks without MPI: files. Rank 1 says that it has left MPI, rank 0 that it has sent. */
+static char outside[40], sent[40];
+
+static void say(const char *file)
+{
+	fclose(fopen(file, "w"));
+}
+
+static void wait_until(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+	unlink(file);
+}
+
+static void leave(void)
+{
+	int pid = getpid();
+
+	MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	snprintf(outside, sizeof(outside), "outside.%d", pid);
+	snprintf(sent, sizeof(sent), "sent.%d", pid);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (m_rank == 0)
+		wait_until(outside);
+	else
+		say(outside);
+}
+
+static void bypass(void)
+{
+	static volatile int x[256];		/* one that lies straight in the list: short ones have a buffer */
+	MPI_Request req = MPI_REQUEST_NULL;
+	int y[256] = { 77 };
+
+	if (m_rank == 1)
+		MPI_Irecv((void *)x, 256, MPI_INT, 0, 5, MPI_COMM_WORLD, &req);
+	leave();
+	if (m_rank == 0) {
+		MPI_Send(y, 256, MPI_INT, 1, 5, MPI_COMM_WORLD);
+		say(sent);
+	} else {
+		wait_until(sent);
+		printf("there %d\n", x[0] == 77);
+	}
+	MPI_Wait(&req, MPI_STATUS_IGNORE);
+	CHECK(m_rank != 1 || x[0] == 77);
+}
+
+static void credits(int bytes)
+{
+	static MPI_Request req[N];
+	char *buf = calloc(N, bytes);
+	int i, left = 0;
+
+	leave();
+	if (m_rank == 0) {
+		for (i = 0; i < N; i++) {
+			int flag;
+
+			MPI_Isend(buf + (size_t)i * bytes, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &req[i]);
+			if (!left) {
+				MPI_Request_get_status(req[i], &flag, MPI_STATUS_IGNORE);
+				if (!flag)
+					left = i;
+			}
+		}
+		say(sent);
+	} else {
+		wait_until(sent);
+		for (i = 0; i < N; i++)
+			MPI_Irecv(buf + (size_t)i * bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req[i]);
+	}
+	m_waitall(N, req);
+	if (m_rank == 0)
+		printf("left %d\n", left ? left : N);
+	free(buf);
+}
+
+static double cpu_ms(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+}
+
+static void wait_for_it(void)
+{
+	double t = cpu_ms();
+	int x = 0;
+
+	if (m_rank == 0)
+		usleep(400000);
+	MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	if (m_rank == 1)
+		printf("used %.0f\n", cpu_ms() - t);
+}
+
+typedef void copy_fn(void *dst, const void *src, size_t len);
+static copy_fn *chosen;
+static long copied;
+
+static void counted_copy(void *dst, const void *src, size_t len)
+{
+	copied += len;
+	chosen(dst, src, len);
+}
+
+static void told(const char *what)
+{
+	printf("%s %s\n", what, copied >= LONG ? "long" : "other");
+	copied = 0;
+}
+
+/* Every routine that may be chosen gets a turn at each size, and unaligned ends. */
+static void right_copies(void)
+{
+	size_t max = (64 << 20) + 100, len;
+	char *a = malloc(max), *b = malloc(max);
+
+	m_fill(a, max, 7);
+	for (len = 32768; len <= 64 << 20; len *= 4)
+		for (int i = 0; i < 20; i++) {
+			size_t n = len + 7 * (i % 5), off = 3 * (i % 7);
+
+			memset(b, 0x55, off + n + 8);
+			chosen(b + off, a, n);
+			CHECK(m_wrong(b + off, n, 7) < 0, "%zu bytes", n);
+			CHECK(b[off + n] == 0x55 && (off == 0 || b[off - 1] == 0x55), "beside %zu bytes", n);
+		}
+	free(a);
+	free(b);
+}
+
+static void copies(void)
+{
+	copy_fn **routine = dlsym(RTLD_DEFAULT, "MPIDI_PTL_long_copy");
+	char *a = malloc(2 * LONG), *b = malloc(2 * LONG);
+	MPI_Datatype blocks;
+	MPI_File f;
+	char name[40];
+	Dl_info info;
+	int pos = 0;
+
+	if (!routine) {
+		printf("no MPIDI_PTL_long_copy\n");
+		return;
+	}
+	chosen = *routine;
+	right_copies();
+	*routine = counted_copy;
+	m_fill(a, 2 * LONG, 1);
+	MPI_Pack(a, LONG, MPI_BYTE, b, 2 * LONG, &pos, MPI_COMM_SELF);
+	told("pack");
+	MPI_Sendrecv(a, LONG, MPI_BYTE, 0, 0, b, LONG, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	CHECK(m_wrong(b, LONG, 1) < 0);
+	told("self");
+	MPI_Type_vector(2, LONG / 2, LONG, MPI_BYTE, &blocks);
+	MPI_Type_commit(&blocks);
+	pos = 0;
+	MPI_Pack(a, 1, blocks, b, 2 * LONG, &pos, MPI_COMM_SELF);
+	CHECK(!memcmp(a + LONG, b + LONG / 2, LONG / 2));
+	told("datatype");
+	snprintf(name, sizeof(name), "copies.%d", (int)getpid());
+	MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+		      &f);
+	MPI_File_write_at(f, 0, a, 2 * LONG, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_File_set_view(f, 0, MPI_BYTE, blocks, "native", MPI_INFO_NULL);
+	copied = 0;
+	MPI_File_read_at_all(f, 0, b, LONG, MPI_BYTE, MPI_STATUS_IGNORE);
+	CHECK(!memcmp(a + LONG, b + LONG / 2, LONG / 2));
+	told("file");
+	MPI_File_close(&f);
+	MPI_Type_free(&blocks);
+	*routine = chosen;
+	CHECK(dladdr((void *)chosen, &info) && info.dli_fbase);
+	printf("at %lx\n", (unsigned long)((char *)chosen - (char *)info.dli_fbase));
+	free(a);
+	free(b);
+}
+
+static void hints(const char *file)
+{
+	char value[MPI_MAX_INFO_VAL + 1];
+	static const char *const keys[] = { "romio_ds_write", "cb_buffer_size" };
+	MPI_Info mine, info;
+	MPI_File f;
+	int flag, x = 17 + m_rank, y = 0;
+
+	MPI_Info_create(&mine);
+	MPI_Info_set(mine, "cb_buffer_size", "1048576");
+	CHECK(MPI_File_open(MPI_COMM_WORLD, file, MPI_MODE_CREATE | MPI_MODE_RDWR, mine, &f) == MPI_SUCCESS);
+	MPI_File_write_at_all(f, 4 * m_rank, &x, 1, MPI_INT, MPI_STATUS_IGNORE);
+	MPI_File_read_at_all(f, 4 * m_rank, &y, 1, MPI_INT, MPI_STATUS_IGNORE);
+	CHECK(y == x);
+	MPI_File_get_info(f, &info);
+	for (int i = 0; i < 2 && m_rank == m_size - 1; i++) {
+		MPI_Info_get(info, keys[i], MPI_MAX_INFO_VAL, value, &flag);
+		printf("%s=%s\n", keys[i], flag ? value : "-");
+	}
+	MPI_Info_free(&info);
+	MPI_Info_get(mine, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
+	CHECK(flag && !strcmp(value, "1048576"), "the program's own object says %s", value);
+	MPI_Info_free(&mine);
+	MPI_File_close(&f);
+	if (m_rank == 0)
+		MPI_File_delete(file, MPI_INFO_NULL);
+}
+
+int main(int argc, char **argv)
+{
+	m_start(&argc, &argv);
+	if (argc > 2 && !strcmp(argv[1], "credits"))
+		credits(atoi(argv[2]));
+	else if (argc > 1 && !strcmp(argv[1], "bypass"))
+		bypass();
+	else if (argc > 1 && !strcmp(argv[1], "wait"))
+		wait_for_it();
+	else if (argc > 1 && !strcmp(argv[1], "copies"))
+		copies();
+	else if (argc > 2 && !strcmp(argv[1], "hints"))
+		hints(argv[2]);
+	else if (argc > 1 && !strcmp(argv[1], "error"))
+		MPI_Send(&argc, 1, MPI_INT, m_size + 3, 0, MPI_COMM_WORLD);
+	return m_finish();
+}
