@@ -135,6 +135,8 @@ struct nal_ops {
 	/* Another thread of this process has logged events: whoever sleeps in wait() looks again. Optional: for NALs that
 	 * others are built on. */
 	void (*wake)(struct nal_ni *ni);
+	/* Optional: threads of the NAL that have logged an event are done with its descriptor when this returns. */
+	void (*settle)(struct nal_ni *ni);
 	/* For such NALs, too: what their own start came to is told to the ranks of the node, after this one's start(). Returns
 	 * @rc, or what one of them has failed with. */
 	int (*agree)(struct nal_ni *ni, int rc);

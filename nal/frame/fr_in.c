@@ -341,21 +341,25 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 
 /* ---- frames ---- */
 
-static void go_back(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
+/* False: answers are always taken, and a reliable link does not lose them; what they read may have gone since. */
+static bool go_back(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 {
 	int k = wire_channel(h);
 	struct fr_chan *c = &p->ch[k];
 
+	if (k == FR_ANSWER && !e->link->lossy)
+		return false;
 	if (h->ack[k] != c->base || c->base == c->next)
-		return;					/* about a frame that has come since */
+		return true;				/* about a frame that has come since */
 	if (h->flags & WIRE_F_BUSY) {
 		c->hold = c->probe = c->busy = true;
 		c->sent = c->base;
 		c->again_at = e->now + e->rto;
-		return;
+		return true;
 	}
 	e->stats.again += c->sent - c->base;
 	c->sent = c->base;
+	return true;
 }
 
 /* Send what can be sent, which tells the other side how far we are; else do so by itself, a little later. */
@@ -393,8 +397,8 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 	e->stats.frames_in++;
 	fr_acked(e, p, &h);
 	if (h.type == WIRE_NOP) {
-		if (h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY))
-			go_back(e, p, &h);
+		if ((h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && !go_back(e, p, &h))
+			goto wrong;
 		if (h.flags & WIRE_F_ASK)
 			p->tell = true;
 		return go_on(e, p);

@@ -12,6 +12,15 @@
 
 #define TRIES_MAX 6		/* doublings of the time until a frame is sent again */
 
+/* All of what a get asked for has been read. */
+static void read_out(struct fr_engine *e, struct fr_msg *m, uint32_t fail)
+{
+	p3l_target_end(&e->env, e->l, m->op, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
+	m->op = NULL;
+	e->ops--;
+	e->logged = true;
+}
+
 void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32_t fail)
 {
 	bool acked = !m->answer && !m->get_md && m->h.md != WIRE_NO_MD;
@@ -28,18 +37,14 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 		p3l_send_end(&e->env, e->l, &m->send, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
 		e->logged = true;
 	}
-	if (m->op) {
-		p3l_target_end(&e->env, e->l, m->op, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
-		e->ops--;
-		e->logged = true;
-	}
+	if (m->op)
+		read_out(e, m, fail);
 	if (m->get_md && !m->begun && fail) {		/* begun: fr_gone() finds it among those that wait */
 		m->reply.mlength = 0;
 		if (p3l_reply_begin(&e->env, e->l, &m->reply))
 			p3l_reply_end(&e->env, e->l, &m->reply, fail);
 	}
 	P3_TRACED(pop());
-	m->op = NULL;
 	if (m->answer)
 		fr_finished(p, m->h.req);
 	fr_msg_put(e, p, m);
@@ -167,10 +172,18 @@ static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint
 /* One frame of a channel, if it has one to send. */
 static bool one(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 {
+	const struct fr_out *o;
+
 	if (c->hold || (c->probe && c->sent != c->base) || (c->sent == c->next && !make(p, c)) || !send(e, p, c,
 		c->sent))
 		return false;
-	c->sent++;
+	o = &c->out[c->sent++ % FR_WINDOW];
+	/* what a reliable link has taken is not read again: the get is over here before its initiator can say so */
+	if (!e->link->lossy && o->msg->op && o->off + o->len == o->msg->len) {
+		P3_TRACED(push(&o->msg->trace));
+		read_out(e, o->msg, PTL_NI_OK);
+		P3_TRACED(pop());
+	}
 	if (e->link->lossy && !c->again_at)
 		c->again_at = e->now + (e->rto << c->tries);
 	return true;

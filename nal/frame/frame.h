@@ -23,7 +23,8 @@
  *
  * Memory. All of it is in struct fr_engine and one struct fr_peer for each peer; nothing is allocated later. Puts of
  * up to FR_COPY bytes are copied into a buffer and have ended when the call returns; longer ones, and replies above
- * FR_SMALL bytes, are read from the MD frame by frame, and stay there until acknowledged.
+ * FR_SMALL bytes, are read from the MD frame by frame, and stay there until acknowledged. Over a link that loses
+ * nothing a get has ended at its target once the link has taken the last frame: nobody can have the REPLY before.
  *
  * Full. A call that finds no room gets FR_FULL, with nothing charged; fr_room() says when to try again. A request
  * that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent again

@@ -732,6 +732,17 @@ static void progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	nal_smartmap.progress(ni, eq, sink);
 }
 
+/* The interrupt thread logs events, and says that an answer has left, with the lock held. */
+static void settle(struct nal_ni *ni)
+{
+	struct gp *gp = the_gp;
+
+	if (gp) {
+		pthread_mutex_lock(&gp->lock);
+		pthread_mutex_unlock(&gp->lock);
+	}
+}
+
 static void attend(struct nal_ni *ni, bool on)
 {
 	nal_smartmap.attend(ni, on);
@@ -765,6 +776,7 @@ const struct nal_ops nal_gp = {
 	.direct = direct,
 	.polled = polled,
 	.progress = progress,
+	.settle = settle,
 	.attend = attend,
 	.wait = wait_,
 	.far = far,

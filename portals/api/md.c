@@ -76,6 +76,8 @@ P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
 	rc = ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_MD_INVALID;
+	if (p3_unlikely(rc == PTL_MD_IN_USE) && p3a_settled(ni))
+		rc = p3l_md_unlink(&ni->env, ni->l, p3a_ref(h));
 	if (p3_unlikely(rc == PTL_MD_IN_USE))
 		p3a_in_use(ni);
 	return rc;

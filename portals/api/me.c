@@ -66,6 +66,8 @@ P3A_API int PtlMEUnlink(ptl_handle_me_t h)
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
 	rc = ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_ME_INVALID;
+	if (p3_unlikely(rc == PTL_ME_IN_USE) && p3a_settled(ni))
+		rc = p3l_me_unlink(&ni->env, ni->l, p3a_ref(h));
 	if (p3_unlikely(rc == PTL_ME_IN_USE))
 		p3a_in_use(ni);
 	return rc;

@@ -82,6 +82,15 @@ static inline ptl_handle_ni_t p3a_ni_handle(const struct nal_ni *ni)
 	return p3a_handle(ni, P3A_NI, ni->serial, 0);
 }
 
+/* An operation that is over, as its event or the other side has said, may not have been left by its thread. True: now. */
+static inline bool p3a_settled(struct nal_ni *ni)
+{
+	if (!ni->nal->settle)
+		return false;
+	ni->nal->settle(ni);
+	return true;
+}
+
 /* What keeps an MD in use may be a copy that waits for us: who calls again and again, and nothing else, must get on. */
 static inline void p3a_in_use(struct nal_ni *ni)
 {

@@ -13,6 +13,8 @@
  */
 #include "p3l.h"
 
+#define LEAVE_PATIENCE 20000	/* looks at those who are about to leave an MD */
+
 /* Does an unread event name this (freed) MD? Owner only. */
 static bool unread(const struct p3l_ni *ni, uint32_t packed, uint32_t ticket)
 {
@@ -448,21 +450,64 @@ void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t i
 	p3l_eq_post(env, ni, (uint32_t)q, ev.link, &ev);
 }
 
+/* How many records say that their operation on @md is over, but for leaving it. -1: one of the dead does. */
+static int leaving(const struct p3l_env *env, const struct p3l_ni *ni, uint32_t idx)
+{
+	int n = 0;
+
+	for (uint32_t s = 0; s < p3l_slots(ni); s++)
+		for (uint32_t k = 0; k < P3L_OPS; k++) {
+			const struct p3l_op *op = &p3l_row(ni, s)->op[k];
+			uint32_t state = p3_load_acq(&op->state);
+
+			if ((state != P3L_OP_END && state != P3L_OP_LEAVE) || p3_load(&op->md) != idx)
+				continue;
+			if (!env->alive(s))
+				return -1;
+			n++;
+		}
+	return n;
+}
+
+/*
+ * A mover posts its event, then leaves the MD. Who has seen the events of all operations may unlink it, so those who
+ * have only to leave are waited for; not one who is stopped there for long. False: it is in use.
+ */
+__attribute__((__noinline__)) bool p3l_md_left(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx)
+{
+	const struct p3l_md *md = p3l_md(ni, idx);
+
+	for (unsigned n = 1; n <= LEAVE_PATIENCE; n++) {
+		uint32_t pending = p3_load_acq(&md->pending);
+
+		if (!pending)
+			return true;
+		if (leaving(env, ni, idx) != (int)pending && p3_load_acq(&md->pending) == pending)
+			return false;	/* data are moving; or sends and replies of our own, which have no record */
+		env->relax(n);
+	}
+	return false;
+}
+
 int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
 	uint32_t pt;
-	int rc = p3l_md_lock(env, ni, r, &pt);
+	int rc;
 
+again:
+	rc = p3l_md_lock(env, ni, r, &pt);
 	if (rc != PTL_OK)
 		return rc;
 	if (p3_load_acq(&p3l_md(ni, r.idx)->pending)) {	/* M:unlink.md-in-use */
-		rc = PTL_MD_IN_USE;
-	} else {
-		p3l_md_told_locked(env, ni, r.idx);
-		p3l_md_free_locked(ni, r.idx);
+		p3l_unlock(ni, pt);
+		if (p3l_md_left(env, ni, r.idx))
+			goto again;
+		return PTL_MD_IN_USE;
 	}
+	p3l_md_told_locked(env, ni, r.idx);
+	p3l_md_free_locked(ni, r.idx);
 	p3l_unlock(ni, pt);
-	return rc;
+	return PTL_OK;
 }
 
 /* old->eq_handle is given back packed; the caller makes a handle of it. */

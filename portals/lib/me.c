@@ -209,8 +209,10 @@ int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 {
 	struct p3l_me *me;
 	uint32_t pt, md;
-	int rc = p3l_me_lock(env, ni, r, &pt);
+	int rc;
 
+again:
+	rc = p3l_me_lock(env, ni, r, &pt);
 	if (rc != PTL_OK)
 		return rc;
 	me = p3l_me(ni, r.idx);
@@ -218,15 +220,17 @@ int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 	if (p3_unlikely(md > P3L_MAX_MD))
 		md = 0;
 	if (md && p3_load_acq(&p3l_md(ni, md - 1)->pending)) {	/* M:unlink.me-in-use */
-		rc = PTL_ME_IN_USE;
-	} else {
-		if (md) {
-			p3l_md_told_locked(env, ni, md - 1);
-			me->flags &= (uint8_t)~P3L_ME_UNLINK;	/* it is removed below, once */
-			p3l_md_free_locked(ni, md - 1);
-		}
-		p3l_me_remove_locked(ni, r.idx);
+		p3l_unlock(ni, pt);
+		if (p3l_md_left(env, ni, md - 1))
+			goto again;
+		return PTL_ME_IN_USE;
 	}
+	if (md) {
+		p3l_md_told_locked(env, ni, md - 1);
+		me->flags &= (uint8_t)~P3L_ME_UNLINK;	/* it is removed below, once */
+		p3l_md_free_locked(ni, md - 1);
+	}
+	p3l_me_remove_locked(ni, r.idx);
 	p3l_unlock(ni, pt);
-	return rc;
+	return PTL_OK;
 }

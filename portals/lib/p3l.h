@@ -642,6 +642,7 @@ void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
 /* Event @s of queue @eq (packed) names @md, which has been updated (older is not 0): who has the values to show? */
 const struct p3l_md *p3l_md_shown(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq, const struct p3l_slot *s);
 void p3l_md_tidy(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_md *md);	/* forget keepers no longer needed */
+bool p3l_md_left(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx);	/* no lock: nobody is in it any more, or false */
 void p3l_md_done(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 
 /*

@@ -210,6 +210,45 @@ static void t_all_to_all(void)
 	t_barrier();
 }
 
+/*
+ * Who has the REPLY of a get may say so, by whatever way, and the target may unlink what was read: it is not in use any
+ * more. The same for a put whose ACK has come.
+ */
+static void t_what_was_answered_is_over(void)
+{
+	enum { ROUNDS = 300, LONG = 100000 };
+	static char mem[LONG];
+	int far = t_size() - 1;
+	ptl_handle_md_t h;
+	ptl_handle_me_t me;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		size_t n = i % 3 ? LONG : 1000;
+
+		if (!t_rank())
+			NEED_OK(p_post(7, p_md(mem, n, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET, PTL_EQ_NONE),
+				       &me, &h));
+		t_barrier();
+		if (t_rank() == far) {
+			NEED_OK(PtlMDBind(ni, p_md(mem, n, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq),
+					  PTL_RETAIN, &h));
+			OK(i % 2 ? PtlGet(h, p_id(0), PT, 0, 7, 0) : PtlPut(h, PTL_ACK_REQ, p_id(0), PT, 0, 7, 0, 0));
+			do
+				CHECK_INT(p_get(ieq, ev), PTL_OK);
+			while (ev->type == PTL_EVENT_SEND_END);
+			CHECK_INT(ev->type, i % 2 ? PTL_EVENT_REPLY_END : PTL_EVENT_ACK);
+		}
+		t_barrier();
+		if (!t_rank() && !OK(PtlMEUnlink(me)))
+			break;
+		if (t_rank() == far) {
+			NONE(ieq);
+			OK(PtlMDUnlink(h));
+		}
+	}
+	t_barrier();
+}
+
 /* More than there is room for anywhere, to a process that makes no call: the calls wait, nothing is lost. */
 static void t_flood(void)
 {
@@ -404,7 +443,7 @@ int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = {
 		T(t_wildcards_take_messages_of_the_node_and_of_others), T(t_entries_for_one_node), T(t_all_to_all),
-		T(t_flood),
+		T(t_what_was_answered_is_over), T(t_flood),
 		T(t_nobody_of_that_name), T(t_a_child_of_fork_changes_nothing), { 0 }
 	};
 	static const struct t_case killing[] = { T(t_the_others_end_and_go_on), { 0 } };

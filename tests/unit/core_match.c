@@ -330,6 +330,60 @@ static void t_who_is_to_be_alone_has_waited_for_each_lock(void)
 	c_dead[1] = false;
 }
 
+static unsigned looks, gone_at;
+
+/* The mover comes on, at last. */
+static void leaves_late(unsigned spins)
+{
+	if (++looks != gone_at)
+		return;
+	p3_fetch_add(&p3l_md(ni, op->md)->pending, (uint32_t)-1);
+	p3_store_rel(&op->state, P3L_OP_IDLE);
+}
+
+/* An event is posted before its operation has left: who has read it may unlink, and never hears of the moment between. */
+static void t_who_has_only_to_leave_does_not_keep_it_in_use(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE);
+	struct p3l_hdr h = c_hdr(P3L_PUT, 1, 0, 0, 8);
+	struct p3l_env owner = c_env(0, true);
+	struct p3l_ref md;
+
+	owner.relax = leaves_late;
+	for (unsigned state = P3L_OP_MOVE; state <= P3L_OP_LEAVE; state++)
+		for (int dead = 0; dead < 2; dead++) {
+			bool busy = dead || (state != P3L_OP_END && state != P3L_OP_LEAVE);
+
+			fresh();
+			md = post(0, C_ANY, 0, 0, v, PTL_RETAIN);
+			CHECK_INT(begin(&h), P3L_MATCHED);
+			p3_store_rel(&op->state, state);
+			c_dead[1] = dead;
+			looks = 0;
+			gone_at = 1000;
+			CHECK_INT(p3l_md_unlink(&owner, ni, md), busy ? PTL_MD_IN_USE : PTL_OK);
+			CHECK_INT(looks, busy ? 0 : 1000);
+			c_dead[1] = false;
+		}
+	/* two are under way, and one of them has only to leave */
+	fresh();
+	md = post(0, C_ANY, 0, 0, v, PTL_RETAIN);
+	CHECK_INT(begin(&h), P3L_MATCHED);
+	CHECK_INT(begin(&h), P3L_MATCHED);
+	p3_store_rel(&op->state, P3L_OP_LEAVE);
+	looks = 0;
+	CHECK_INT(p3l_me_unlink(&owner, ni, (struct p3l_ref){ 0, 0 }), PTL_ME_IN_USE);
+	CHECK_INT(looks, 0);
+	/* one who is stopped for good is not waited for so long */
+	fresh();
+	post(0, C_ANY, 0, 0, v, PTL_RETAIN);
+	CHECK_INT(begin(&h), P3L_MATCHED);
+	p3_store_rel(&op->state, P3L_OP_END);
+	gone_at = 0;
+	CHECK_INT(p3l_me_unlink(&owner, ni, (struct p3l_ref){ 0, 0 }), PTL_ME_IN_USE);
+	CHECK(looks > 1000);
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -338,7 +392,8 @@ int main(void)
 		T(t_the_last_operation_unlinks_whichever_it_is), T(t_ack_only_when_asked_and_well),
 		T(t_a_full_queue_holds_back_who_may_wait), T(t_nonsense_in_a_list_is_counted_not_followed),
 		T(t_a_mover_has_so_many_records_and_no_more), T(t_a_polled_entry_is_its_owners),
-		T(t_who_is_to_be_alone_has_waited_for_each_lock), { 0 } };
+		T(t_who_is_to_be_alone_has_waited_for_each_lock),
+		T(t_who_has_only_to_leave_does_not_keep_it_in_use), { 0 } };
 
 	return t_run(cases);
 }
