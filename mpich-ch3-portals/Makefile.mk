@@ -7,6 +7,7 @@ AM_CPPFLAGS += \
     $(PORTALS_CPPFLAGS)
 
 noinst_HEADERS += \
+    src/mpid/ch3/channels/portals/include/ch3_coll.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_pre.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_impl.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h \
@@ -14,6 +15,13 @@ noinst_HEADERS += \
 
 mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_coll.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_bcast.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_comm.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_env.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_mem.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_move.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_net.c \
+    src/mpid/ch3/channels/portals/src/ch3_coll_reduce.c \
     src/mpid/ch3/channels/portals/src/ch3_credit.c \
     src/mpid/ch3/channels/portals/src/ch3_dynamic.c \
     src/mpid/ch3/channels/portals/src/ch3_eager.c \

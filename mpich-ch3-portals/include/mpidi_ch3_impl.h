@@ -265,6 +265,10 @@ static inline void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t byt
     c->bytes += bytes;
 }
 
+/* ch3_coll_comm.c */
+int MPIDI_PTL_Coll_init(void);
+void MPIDI_PTL_Coll_fini(void);
+
 /* ch3_recvq.c */
 void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
 void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes);
@@ -323,6 +327,7 @@ static inline int MPIDI_PTL_Is_short(const char *buf, intptr_t len)
 int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);
 int MPIDI_PTL_Handle_event(const ptl_event_t * ev);
+int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress);
 int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
 /* ch3_rndv.c */

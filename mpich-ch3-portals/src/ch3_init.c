@@ -256,6 +256,8 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIDI_PTL_CHECK(rc, "PtlPTPolled_np");
     mpi_errno = init_bufs();
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_PTL_Coll_init();
+    MPIR_ERR_CHECK(mpi_errno);
     /* Nobody sends before everybody can receive. */
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
@@ -280,6 +282,7 @@ int MPIDI_CH3_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL_Coll_fini();
     PtlNIFini(MPIDI_PTL.ni);
     PtlFini();
     if (MPIDI_PTL.matching)

@@ -225,7 +225,7 @@ static int poll_both(int *made_progress)
 }
 
 /* Sleep until there is an event, and handle it; @timeout_ms at most. */
-static int sleep_for_event(int timeout_ms, int *made_progress)
+int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress)
 {
     int mpi_errno = MPI_SUCCESS, rc, which, n = 0;
     ptl_handle_eq_t eqs[3];
@@ -300,8 +300,8 @@ static int wait_politely(int idle, int *made_progress)
      * its own. */
     if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || MPIDI_PTL.waiting_vcs != NULL ||
         waited < 100 * MPIDI_PTL_YIELD_NS)
-        return sleep_for_event(1, made_progress);
-    return sleep_for_event(10, made_progress);
+        return MPIDI_PTL_Sleep_for_event(1, made_progress);
+    return MPIDI_PTL_Sleep_for_event(10, made_progress);
 }
 
 /* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
