@@ -7,3 +7,7 @@ EXTRA_DIST += tests/mpich/env tests/mpich/own tests/mpich/suite tests/mpich/m.h 
 	tests/mpich/t_sizes.c tests/mpich/t_threads.c tests/mpich/t_types.c
 P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/env:tests/mpich/env:limit=300 \
 	mpich/suite:tests/mpich/suite:limit=1800
+# the whole of it, in all modes: tests/mpich/suite --full
+P3_TESTS += mpich/modes:tests/mpich/suite:limit=1800,args=--quick+--mode+off+--mode+nodes+--mode+kernel
+P3_TESTS += mpich/programs:tests/mpich/programs:limit=1200
+EXTRA_DIST += tests/mpich/programs
