@@ -43,8 +43,8 @@ static inline int MPIX_Smartmap_rank(MPI_Comm comm, int rank, int *peer)
 
 /*
  * Where @len bytes at @addr of a peer are in this process, or NULL when loads and stores do not reach them (SMARTMAP is
- * off), or @peer is MPI_UNDEFINED. smartmap_enter(3) and smartmap_leave(3) belong around an access to what its owner may
- * give back.
+ * off), or @peer is MPI_UNDEFINED. smartmap_enter(3) and smartmap_leave(3) belong around an access to what
+ * its owner may give back.
  */
 static inline void *MPIX_Smartmap_remote(int peer, const volatile void *addr, size_t len)
 {

@@ -42,6 +42,7 @@
 #define MPIDI_PTL_YIELD_NS      100000  /* how long a waiting rank yields before it sleeps */
 
 /* Header data of a message that is matched in Portals: what it is, and the request of its sender. */
+enum { MPIDI_PTL_MATCH_ON, MPIDI_PTL_MATCH_OFF, MPIDI_PTL_MATCH_HYBRID };      /* values of match_off */
 enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
 #define MPIDI_PTL_HDR(kind_, request_) ((uint64_t) (kind_) << 32 | (uint32_t) (request_))
 #define MPIDI_PTL_HDR_KIND(hdr_)        ((int) ((hdr_) >> 32))
@@ -97,6 +98,7 @@ typedef struct MPIDI_PTL_Request {
     intptr_t room_sz, user_sz;
     ptl_handle_md_t md;
     uint8_t in_portals;                 /* it has an entry there, or an event of it is to come */
+    uint8_t queue_only;                 /* it should have one, but has not */
     uint8_t disowned;                   /* and nobody waits for it any more */
     uint8_t kind;                       /* a send's */
     uint8_t how;                        /* the data are fetched: see ch3_rndv.c */
@@ -116,6 +118,7 @@ typedef struct MPIDI_PTL_State {
     ptl_handle_eq_t eq_get;     /* replies to our gets */
     ptl_handle_eq_t eq_match;   /* messages matched in Portals */
     int matching;               /* messages are matched in Portals */
+    int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
     intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
     int tag_errors;             /* bits of a tag that do not count */
@@ -227,6 +230,9 @@ MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_CancelSendReq;
 
 /* ch3_match_send.c */
 extern MPIDI_Comm_ops_t MPIDI_PTL_Match_ops;
+int MPIDI_PTL_Hybrid_rndv_send(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                               int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
+                               MPIR_Comm * comm, int context_offset);
 int MPIDI_PTL_Send_waiting(int *made_progress);
 
 /* ch3_credit.c */

@@ -21,8 +21,8 @@
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
       "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
-    X(match_off, FLAG, "MPICH_PTL_MATCH_OFF", 0, 1, 0, 0, "",                                                       \
-      "Match messages in CH3's queues instead of Portals' match list.")                                             \
+    X(match_off, WORD, "MPICH_PTL_MATCH_OFF", 0, 2, 0, 0, "0,no,off,false|1,yes,on,true|hybrid",                    \
+      "1: messages are matched in CH3's queues instead of Portals' match list. hybrid: the short ones are.")        \
     X(bypass, FLAG, "MPICH_PTL_BYPASS", 0, 1, 0, 0, "",                                                             \
       "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \
     X(unex_buffer_size, BYTES, "MPICH_UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, 60 << 20, "",                    \

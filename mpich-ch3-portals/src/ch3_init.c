@@ -77,8 +77,9 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     mpi_errno = MPIDI_PTL_Env_shared();
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_PTL_Memcpy_init();
-    MPIDI_PTL.matching = !MPIDI_PTL_env.match_off;
-    MPIDI_PTL.bypass = MPIDI_PTL.matching && MPIDI_PTL_env.bypass;
+    MPIDI_PTL.matching = MPIDI_PTL_env.match_off != MPIDI_PTL_MATCH_OFF;
+    MPIDI_PTL.hybrid = MPIDI_PTL_env.match_off == MPIDI_PTL_MATCH_HYBRID;
+    MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.bypass;
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
@@ -302,9 +303,9 @@ int MPIDI_CH3_VC_Init(MPIDI_VC_t * vc)
     memset(&vc->ch, 0, sizeof(vc->ch));
     vc->eager_max_msg_sz = MPIDI_PTL.short_max + sizeof(MPIDI_CH3_Pkt_eager_send_t);
     vc->ready_eager_max_msg_sz = vc->eager_max_msg_sz;
-    vc->rndvSend_fn = MPIDI_PTL_RndvSend;
+    vc->rndvSend_fn = MPIDI_PTL.hybrid ? MPIDI_PTL_Hybrid_rndv_send : MPIDI_PTL_RndvSend;
     vc->rndvRecv_fn = MPIDI_PTL_RndvRecv;
-    vc->comm_ops = MPIDI_PTL.matching ? &MPIDI_PTL_Match_ops : &MPIDI_PTL_Comm_ops;
+    vc->comm_ops = MPIDI_PTL.matching && !MPIDI_PTL.hybrid ? &MPIDI_PTL_Match_ops : &MPIDI_PTL_Comm_ops;
     return MPI_SUCCESS;
 }
 

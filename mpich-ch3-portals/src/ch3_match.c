@@ -18,6 +18,11 @@
  * sends also matches, while this rank does something else (application bypass); messages then have a queue of their
  * own, of which the credits keep it from overflowing.
  *
+ * MPICH_PTL_MATCH_OFF=hybrid: short messages are packets, matched in CH3's queue; long ones are announced to this
+ * portal, which is a polled one then, so that the order of a sender's messages is that of their events. What Portals has
+ * matched is only a proposal, since a short message may have taken the receive meanwhile: the queue of ch3_recvq.c
+ * decides. So the announcement goes to a buffer of ours, and receives for short messages are not posted in Portals.
+ *
  * Portals 3.3 has no list of unexpected headers. Their events are given to CH3's handlers of packets, which keep the
  * messages in the queue of ch3_recvq.c; so a receive first looks there, and is then posted in Portals on condition that
  * the queue of events is empty (PtlMEMDPost). If it is not, the events are handled and the receive looks again: no
@@ -89,13 +94,13 @@ static int place(MPIR_Request * rreq, ptl_md_t * md)
         MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, contig, user_sz, dt_ptr, dt_true_lb);
     }
     ch->user_sz = user_sz;
-    if (likely(contig && user_sz >= MPIDI_PTL_RTS_SIZE)) {
+    if (likely(contig && user_sz >= MPIDI_PTL_RTS_SIZE) && !MPIDI_PTL.hybrid) {
         ch->room = NULL;
         md->start = (char *) MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb);
         md->length = user_sz;
         return TRUE;
     }
-    ch->room_sz = MPL_MAX(MPIDI_PTL_CELL, MPL_MIN(user_sz, MPIDI_PTL.short_max));
+    ch->room_sz = MPIDI_PTL.hybrid ? MPIDI_PTL_CELL : MPL_MAX(MPIDI_PTL_CELL, MPL_MIN(user_sz, MPIDI_PTL.short_max));
     ch->room = ch->room_sz == MPIDI_PTL_CELL ? get_cell() : MPL_malloc(ch->room_sz, MPL_MEM_BUFFER);
     md->start = ch->room;
     md->length = ch->room_sz;
@@ -122,8 +127,15 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
 
     ch->in_portals = FALSE;
     ch->disowned = FALSE;
+    ch->queue_only = FALSE;
     if (unlikely(queue_only > 0) || unlikely(!place(rreq, &md))) {
+        ch->queue_only = TRUE;
         queue_only++;
+        return TRUE;
+    }
+    if (MPIDI_PTL.hybrid && ch->user_sz <= MPIDI_PTL.short_max) {
+        if (ch->room != NULL)
+            free_room(ch);
         return TRUE;
     }
     ignore.parts.tag |= MPIDI_PTL.tag_errors;
@@ -138,6 +150,7 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
     if (rc == PTL_MD_NO_UPDATE)
         return FALSE;
     MPIR_Assert(rc == PTL_NO_SPACE || rc == PTL_ME_LIST_TOO_LONG);
+    ch->queue_only = TRUE;
     queue_only++;
     return TRUE;
 }
@@ -148,11 +161,15 @@ int MPIDI_PTL_Unpost(MPIR_Request * rreq)
     MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
 
     if (!ch->in_portals) {
-        queue_only--;
+        queue_only -= ch->queue_only;
         return TRUE;
     }
-    if (PtlMDUnlink(ch->md) != PTL_OK)
-        return FALSE;
+    if (PtlMDUnlink(ch->md) != PTL_OK) {
+        if (!MPIDI_PTL.hybrid)
+            return FALSE;
+        MPIDI_PTL_Disown(rreq);         /* only proposed: the message will look for another */
+        return TRUE;
+    }
     ch->in_portals = FALSE;
     if (ch->room != NULL)
         free_room(ch);
@@ -213,6 +230,27 @@ static int take_short(MPIDI_VC_t * vc, MPIR_Request * rreq, int kind, intptr_t s
 
   fn_fail:
     return mpi_errno;
+}
+
+/* Hybrid: a long message, which Portals would give to this receive. */
+static int proposed(MPIDI_VC_t * vc, const ptl_event_t * ev)
+{
+    MPIR_Request *rreq = ev->md.user_ptr, *unused;
+    MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
+    MPIDI_CH3_Pkt_t pkt;
+    intptr_t len = 0;
+
+    MPIDI_PTL_Give_back(vc, 1, 0);
+    MPIDI_PTL_Read_rts(&pkt.ptl_rts, ev->match_bits, ev->hdr_data, ev->md.start);
+    free_room(ch);
+    ch->in_portals = FALSE;
+    if (ch->disowned) {
+        MPIR_Request_free(rreq);
+    } else {
+        ch->queue_only = TRUE;
+        queue_only++;
+    }
+    return ev->ni_fail_type != PTL_NI_OK ? MPI_SUCCESS : MPIDI_PTL_PktHandler_Rts(vc, &pkt, NULL, &len, &unused);
 }
 
 static int posted_matched(MPIDI_VC_t * vc, const ptl_event_t * ev)
@@ -347,7 +385,9 @@ int MPIDI_PTL_Match_event(const ptl_event_t * ev)
         return MPI_SUCCESS;     /* not of this job */
     if (unlikely(vc->state == MPIDI_VC_STATE_INACTIVE))
         MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
-    return is_overflow(ev->md.user_ptr) ? unexpected(vc, ev) : posted_matched(vc, ev);
+    if (is_overflow(ev->md.user_ptr))
+        return unexpected(vc, ev);
+    return unlikely(MPIDI_PTL.hybrid) ? proposed(vc, ev) : posted_matched(vc, ev);
 }
 
 /* Handle what there is, of messages at least. */

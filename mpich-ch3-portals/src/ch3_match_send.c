@@ -175,6 +175,24 @@ static int send_with_request(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, M
     goto fn_exit;
 }
 
+/* Hybrid: a long message is announced to the match list; where the inbox is full, or packets wait, behind these. */
+int MPIDI_PTL_Hybrid_rndv_send(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                               int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
+                               MPIR_Comm * comm, int context_offset)
+{
+    MPIR_Request *sreq = *sreq_p;
+    MPIDI_Message_match match = sreq->dev.match;
+    MPIDI_VC_t *vc;
+
+    MPIDI_Comm_get_vc_set_active(comm, rank, &vc);
+    match.parts.rank = comm->rank;
+    if (VC_CH(vc)->sendq_head == NULL &&
+        put_rts(vc, sreq, dt_contig, data_sz, dt_true_lb, match.whole) == PTL_OK)
+        return MPI_SUCCESS;
+    return MPIDI_PTL_RndvSend(sreq_p, buf, count, datatype, dt_contig, data_sz, dt_true_lb, rank, tag, comm,
+                              context_offset);
+}
+
 /* Length of a message that may go at once, with its data, from one piece of memory; or -1. */
 static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
