@@ -64,6 +64,9 @@ typedef struct MPIDI_PTL_VC {
     MPIR_Request *recv_active;          /* message whose first part has arrived */
     MPIR_Request *sendq_head, *sendq_tail;
     MPIDI_VC_t *next;                   /* list of connections with a send queue */
+    int foreign;                        /* to a process of another job: by a socket, see ch3_wire.c */
+    struct MPIDI_PTL_Wire *wire;        /* what we send goes here; NULL: not connected yet */
+    int64_t refused;                    /* since when it does not listen; 0: it does */
     /* matched in Portals: ch3_match_send.c, ch3_credit.c */
     uint64_t sent_events, sent_bytes;   /* credits spent since the start */
     uint64_t asked_at;                  /* sent_events when the peer's counts were asked for */
@@ -334,6 +337,7 @@ int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);
 int MPIDI_PTL_Handle_event(const ptl_event_t * ev);
 int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress);
+int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more);
 int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
 /* ch3_rndv.c */
@@ -384,6 +388,21 @@ void MPIDI_PTL_Memcpy_init(void);
 
 /* ch3_dynamic.c */
 int MPIDI_CH3_Get_business_card(int rank, char *value, int length);
+void MPIDI_PTL_Dynamic_pg(MPIDI_PG_t * pg);
+
+/* ch3_wire.c */
+extern int MPIDI_PTL_wires;     /* there are sockets to look at */
+int MPIDI_PTL_Wire_listen(void);
+int MPIDI_PTL_Wire_root(MPIDI_VC_t * vc, const char *name, int tag);
+int MPIDI_PTL_Wire_put(MPIDI_VC_t * vc, struct iovec **iov, int *n_iov, int *first);
+int MPIDI_PTL_Wire_poll(int *made_progress);
+int MPIDI_PTL_Wire_pending(void);
+int MPIDI_PTL_Wire_end(MPIDI_VC_t * vc);
+void MPIDI_PTL_Wire_forget(MPIDI_VC_t * vc);
+void MPIDI_PTL_Wire_fini(void);
+void MPIDI_PTL_Wire_name(const MPIDI_PG_t * pg, int rank, char *name, int size);
+#define MPIDI_PTL_WIRE_NAME     104
+#define MPIDI_PTL_WIRE_KEY      "portals_socket"
 
 /* Windows of this channel are reached by packets only: their atomics need no lock between processes. */
 #define MPIDI_CH3I_SHM_MUTEX_LOCK(win_ptr)

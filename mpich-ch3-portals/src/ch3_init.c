@@ -137,11 +137,14 @@ static MPIR_Commops comm_fns = { split_type };
 /* What init_pg() in mpid_init.c does when the channel has not set the ranks itself. */
 static int finish_pg(MPIDI_PG_t * pg)
 {
+    int mpi_errno = MPIDI_PG_InitConnKVS(pg);
+
     MPL_free(pg->id);
     pg->id = MPL_strdup(MPIR_pmi_job_id());
     if (MPIR_Process.appnum != -1)
         MPIR_Process.attrs.appnum = MPIR_Process.appnum;
-    return MPIDI_PG_InitConnKVS(pg);
+    MPIDI_PTL_Dynamic_pg(pg);
+    return mpi_errno;
 }
 
 /* Portals ids of all ranks, and the way back from an id to its connection. */
@@ -284,6 +287,7 @@ int MPIDI_CH3_Finalize(void)
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_PTL_Coll_fini();
+    MPIDI_PTL_Wire_fini();
     PtlNIFini(MPIDI_PTL.ni);
     PtlFini();
     if (MPIDI_PTL.matching)
@@ -306,17 +310,26 @@ int MPIDI_CH3_VC_Init(MPIDI_VC_t * vc)
     vc->rndvSend_fn = MPIDI_PTL.hybrid ? MPIDI_PTL_Hybrid_rndv_send : MPIDI_PTL_RndvSend;
     vc->rndvRecv_fn = MPIDI_PTL_RndvRecv;
     vc->comm_ops = MPIDI_PTL.matching && !MPIDI_PTL.hybrid ? &MPIDI_PTL_Match_ops : &MPIDI_PTL_Comm_ops;
+    if (MPIDI_Process.my_pg != NULL && vc->pg != MPIDI_Process.my_pg) {
+        VC_CH(vc)->foreign = TRUE;
+        vc->rndvSend_fn = MPIDI_CH3_RndvSend;
+        vc->rndvRecv_fn = MPIDI_CH3_RecvRndv;
+        vc->comm_ops = NULL;
+    }
     return MPI_SUCCESS;
 }
 
-int MPIDI_CH3_VC_Destroy(MPIDI_VC_t * vc ATTRIBUTE((unused)))
+int MPIDI_CH3_VC_Destroy(MPIDI_VC_t * vc)
 {
+    if (VC_CH(vc)->foreign)
+        MPIDI_PTL_Wire_forget(vc);
     return MPI_SUCCESS;
 }
 
+/* Of another job than ours, its processes may connect to us from now on. */
 int MPIDI_CH3_PG_Init(MPIDI_PG_t * pg ATTRIBUTE((unused)))
 {
-    return MPI_SUCCESS;
+    return MPIDI_Process.my_pg == NULL ? MPI_SUCCESS : MPIDI_PTL_Wire_listen();
 }
 
 int MPIDI_CH3_PG_Destroy(MPIDI_PG_t * pg ATTRIBUTE((unused)))

@@ -126,22 +126,18 @@ int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_
     goto fn_exit;
 }
 
-static int handle_put(const ptl_event_t * ev)
+/* A packet with what came behind it, or (@more) what comes behind that. */
+int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more)
 {
     int mpi_errno = MPI_SUCCESS;
-    char *buf = (char *) ev->md.start + ev->offset;
-    intptr_t len = ev->mlength, hdr_sz, data_len;
+    intptr_t hdr_sz, data_len;
     MPIDI_CH3_Pkt_t *pkt = (MPIDI_CH3_Pkt_t *) buf, aligned;
     MPIR_Request *rreq = NULL;
-    MPIDI_VC_t *vc;
 
-    vc = MPIDI_PTL_Find_vc(ev->initiator.nid, ev->initiator.pid);
-    if (unlikely(vc == NULL || ev->ni_fail_type != PTL_NI_OK))
-        goto fn_exit;           /* not of this job, or died while it sent: nothing of it can be used */
     if (unlikely(vc->state == MPIDI_VC_STATE_INACTIVE))
         MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
 
-    if (unlikely(ev->hdr_data == MPIDI_PTL_MORE)) {
+    if (unlikely(more)) {
         if (VC_CH(vc)->recv_active != NULL)
             mpi_errno = MPIDI_PTL_Handle_data(vc, VC_CH(vc)->recv_active, buf, len);
         goto fn_exit;
@@ -173,6 +169,15 @@ static int handle_put(const ptl_event_t * ev)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+static int handle_put(const ptl_event_t * ev)
+{
+    MPIDI_VC_t *vc = MPIDI_PTL_Find_vc(ev->initiator.nid, ev->initiator.pid);
+
+    if (unlikely(vc == NULL || ev->ni_fail_type != PTL_NI_OK))
+        return MPI_SUCCESS;     /* not of this job, or died while it sent: nothing of it can be used */
+    return MPIDI_PTL_Handle_bytes(vc, (char *) ev->md.start + ev->offset, ev->mlength, ev->hdr_data == MPIDI_PTL_MORE);
 }
 
 int MPIDI_PTL_Handle_event(const ptl_event_t * ev)
@@ -299,7 +304,7 @@ static int wait_politely(int idle, int *made_progress)
     /* An event wakes us. The limit is for what does not: room in a peer's inbox or for a get, a hook with a source of
      * its own. */
     if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || MPIDI_PTL.waiting_vcs != NULL ||
-        waited < 100 * MPIDI_PTL_YIELD_NS)
+        MPIDI_PTL_wires || waited < 100 * MPIDI_PTL_YIELD_NS)
         return MPIDI_PTL_Sleep_for_event(1, made_progress);
     return MPIDI_PTL_Sleep_for_event(10, made_progress);
 }
@@ -336,6 +341,10 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
         }
         if (unlikely(MPIDI_PTL.waiting_vcs != NULL)) {
             mpi_errno = MPIDI_PTL_Send_waiting(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL_wires)) {
+            mpi_errno = MPIDI_PTL_Wire_poll(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
         }
         if (unlikely(MPIDI_PTL.gets > 0)) {

@@ -15,6 +15,8 @@ char MPIDI_PTL_stage[PTL_INLINE_MAX_NP] __attribute__ ((aligned(64)));
  * is left in *iov and *n_iov. @first: the packet is in front and nothing was sent before. */
 static int put_iov(MPIDI_VC_t * vc, struct iovec **iov, int *n_iov, int *first)
 {
+    if (unlikely(VC_CH(vc)->foreign))
+        return MPIDI_PTL_Wire_put(vc, iov, n_iov, first);
     while (*n_iov > 0) {
         size_t len = 0, take;
         int n = 0, rc;
@@ -106,6 +108,8 @@ int MPIDI_CH3_iStartMsg(MPIDI_VC_t * vc, void *hdr, intptr_t hdr_sz, MPIR_Reques
     int mpi_errno = MPI_SUCCESS, rc = PTL_NO_SPACE;
     struct iovec iov = { hdr, (size_t) hdr_sz };
 
+    if (unlikely(VC_CH(vc)->foreign))
+        return MPIDI_CH3_iStartMsgv(vc, &iov, 1, sreq_ptr);
     *sreq_ptr = NULL;
     if (likely(VC_CH(vc)->sendq_head == NULL))
         rc = MPIDI_PTL_Put(vc, hdr, hdr_sz, 0);
@@ -252,7 +256,8 @@ int MPIDI_PTL_Send_pending(int *made_progress)
         VC_CH(vc)->on_list = FALSE;
         if (VC_CH(vc)->closing) {
             VC_CH(vc)->closing = FALSE;
-            mpi_errno = MPIDI_CH3U_Handle_connection(vc, MPIDI_VC_EVENT_TERMINATED);
+            if (!VC_CH(vc)->foreign || !MPIDI_PTL_Wire_end(vc))
+                mpi_errno = MPIDI_CH3U_Handle_connection(vc, MPIDI_VC_EVENT_TERMINATED);
             MPIR_ERR_CHECK(mpi_errno);
             link = &MPIDI_PTL.sendq_head;
         }
@@ -269,7 +274,7 @@ int MPIDI_PTL_Flush(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    while (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_vcs != NULL) {
+    while (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_vcs != NULL || MPIDI_PTL_Wire_pending()) {
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
         if (MPIDI_PTL.sendq_head != NULL)
@@ -291,5 +296,7 @@ int MPIDI_CH3_Connection_terminate(MPIDI_VC_t * vc)
         VC_CH(vc)->closing = TRUE;
         return MPI_SUCCESS;
     }
+    if (VC_CH(vc)->foreign && MPIDI_PTL_Wire_end(vc))
+        return MPI_SUCCESS;
     return MPIDI_CH3U_Handle_connection(vc, MPIDI_VC_EVENT_TERMINATED);
 }

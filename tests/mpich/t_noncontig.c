@@ -186,7 +186,8 @@ static void bottom(void)
 		MPI_Send(MPI_BOTTOM, 1, t, 1, 6, MPI_COMM_WORLD);
 	} else {
 		MPI_Recv(MPI_BOTTOM, 1, t, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		CHECK(m_wrong(on_stack, 20000, 1) < 0 && m_wrong(in_bss, 20000, 2) < 0 && m_wrong(in_heap, 300000, 3) < 0);
+		CHECK(m_wrong(on_stack, 20000, 1) < 0 && m_wrong(in_bss, 20000, 2) < 0 &&
+		      m_wrong(in_heap, 300000, 3) < 0);
 	}
 	MPI_Type_free(&t);
 	free(in_heap);
