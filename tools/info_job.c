@@ -182,6 +182,8 @@ static int copy_region(struct info_rank *r)
 		return EPROTO;
 	l->n_slots = p3l_slots(l);
 	l->size = r->page.region_len;
+	if (l->n_slots > (l->size - P3L_LANE_OFF) / P3L_LANE_STRIDE)	/* make_room(): no less than that */
+		return EPROTO;
 	want(&w, P3L_ROW_OFF, l->n_slots * sizeof(struct p3l_row));
 	want(&w, P3L_ME_OFF, (l->me_fresh < P3L_MAX_ME ? l->me_fresh : P3L_MAX_ME) * sizeof(struct p3l_me));
 	want(&w, P3L_MD_OFF, (l->md_fresh < P3L_MAX_MD ? l->md_fresh : P3L_MAX_MD) * sizeof(struct p3l_md));

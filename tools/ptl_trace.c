@@ -577,7 +577,7 @@ static void slice(const struct step *s, uint64_t from, uint64_t to, const char *
 	quoted(name);
 	fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\"", cat);
 	time_of("ts", from - t0);
-	time_of("dur", to - from);
+	time_of("dur", to > from ? to - from : 0);	/* where the times in a file make no sense */
 	place(s);
 	fprintf(out, ",\"args\":{\"step\":\"%s\"", cat);
 	if (s->msg != NOBODY) {

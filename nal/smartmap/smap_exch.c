@@ -151,6 +151,13 @@ static int put(const struct smap_exch *x, int fd, const struct msg *m, const int
 	}
 }
 
+/* Files that came with what was not the message for them. */
+static void drop_files(const int *fds, int *n)
+{
+	for (; n && *n > 0; --*n)
+		close(fds[*n - 1]);
+}
+
 /* 1: a message; 0: none yet; -ESRCH: the other end is gone; -EPROTO: not ours. Other versions pass (see version). */
 static int get(int fd, struct msg *m, int *fds, int *n)
 {
@@ -160,18 +167,20 @@ static int get(int fd, struct msg *m, int *fds, int *n)
 	r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
 	if (r == -ECONNRESET)	/* it closed with words of ours unread; what it said last is still in the queue */
 		r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
+	if (r < 0 && n)
+		*n = 0;
 	if (r == -EAGAIN)
 		return 0;
 	if (r == -ENOMEM || r == -ENOBUFS) {	/* it is still there */
 		nap_ms(1);
 		return 0;
 	}
-	if (r <= 0)
-		return -ESRCH;
-	if (r < 8 || m->magic != SMAP_MAGIC || (m->version == SMAP_VERSION && r != (ssize_t)sizeof(*m)))
-		return -EPROTO;
-	m->text[sizeof(m->text) - 1] = 0;
-	return 1;
+	if (r >= 8 && m->magic == SMAP_MAGIC && (m->version != SMAP_VERSION || r == (ssize_t)sizeof(*m))) {
+		m->text[sizeof(m->text) - 1] = 0;
+		return 1;
+	}
+	drop_files(fds, n);
+	return r <= 0 ? -ESRCH : -EPROTO;
 }
 
 /*
@@ -296,16 +305,20 @@ static int up_wait(struct smap_exch *x, enum msg_type want, enum msg_type also, 
 			return -ESRCH;
 		}
 		if (r == 1 && m->version != SMAP_VERSION) {
+			drop_files(fds, n);
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 has smartmap layout version %u, this process "
 				     "%u: all ranks must use the same library", m->version, SMAP_VERSION);
 			return -EPERM;
 		}
 		if (r == 1 && m->type == M_ABORT) {
+			drop_files(fds, n);
 			smap_why_set(SMARTMAP_F_WINDOWS, "%s", m->text);
 			return clean_code(m->code);
 		}
 		if (r == 1 && (m->type == (uint32_t)want || m->type == (uint32_t)also))
 			return 0;
+		if (r == 1)
+			drop_files(fds, n);
 		if (r) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 sent something that is no message of smartmap");
 			return -EPERM;
@@ -476,9 +489,11 @@ static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 		if (ret)
 			return ret;
 		if (m.type == M_MAIL) {
-			*box = n == 1 ? fds[0] : -1;
-			if (n == 1 || !m.count)		/* count 0: all files have come already */
+			if (n == 1)
+				*box = fds[0];
+			if (n == 1 || (!n && !m.count))		/* count 0: all files have come already */
 				return 0;
+			drop_files(fds, &n);
 			return smap_why_nofile();	/* the kernel installs what may be opened, and drops the rest */
 		}
 		for (i = 0; i < n; i++) {

@@ -411,7 +411,7 @@ static void queue_wait(const struct view *v, uint32_t i, const struct p3l_wait *
 	node[i].waits = true;
 	any |= promised(v, i, q);
 	for (uint32_t t = 0; t < v->n; t++) {
-		if (!v->r[t].l || v->r[t].node != r->node)
+		if (!v->r[t].l || v->r[t].node != r->node || r->slot >= p3l_slots(v->r[t].l))
 			continue;
 		any |= op_wait(v, i, t);
 		any |= inbox_wait(v, i, t);
@@ -530,7 +530,7 @@ static void one_rank(const struct view *v, uint32_t i)
 		}
 	}
 	t = r->refused_by < 0 || node[i].waits ? -1 : in_slot(v, r->node, (uint32_t)r->refused_by);
-	if (t < 0 || !v->r[t].l)
+	if (t < 0 || !v->r[t].l || r->slot >= p3l_slots(v->r[t].l))
 		return;
 	tell(v, LOOK_WAITS, (int)i, t, "puts of %s to %s find no room again and again (PTL_NO_SPACE)", who(r, a),
 	     who(&v->r[t], b));

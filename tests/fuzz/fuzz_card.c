@@ -4,19 +4,11 @@
  *
  * The first byte chooses. What is accepted as a line is printed and read again to the same.
  */
-#include <stdint.h>
 #include <sys/mman.h>
 #include "../../nal/gp/gp_card.c"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 static const char boot[] = "0a1b2c3d-0000-4000-8000-000000000001";
-
-static void must(bool good)
-{
-	if (!good)
-		abort();
-}
 
 static void card(const char *line)
 {
@@ -93,20 +85,16 @@ static void portfile(const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	char *text;
+	struct fuzz_in in;
 
-	if (n < 2)
+	if (!fuzz_in(&in, data, n))
 		return 0;
-	text = malloc(n - 1);		/* as long as it is: what is read behind its end is noticed */
-	must(text);
-	memcpy(text, data + 2, n - 2);
-	text[n - 2] = 0;
-	switch (data[0] % 4) {
-	case 0: card(text); break;
-	case 1: bundle(text, n - 2); break;
-	case 2: portlist(text, data[1]); break;
-	case 3: portfile(data + 2, n - 2); break;
+	switch (in.kind % 4) {
+	case 0: card(in.text); break;
+	case 1: bundle(in.text, in.n); break;
+	case 2: portlist(in.text, in.some); break;
+	case 3: portfile(in.data, in.n); break;
 	}
-	free(text);
+	free(in.text);
 	return 0;
 }

@@ -4,23 +4,14 @@
  *
  * The first byte chooses, the second is a number for it (a size, a length). An answer is checked for what was asked.
  */
-#include <stdbool.h>
-#include <stdint.h>
 #include "../../portals/rt/p3_pmi.c"
 
+#include "fuzz.h"
 #include "p3_cpus.h"
 #include "p3_env.h"
 #include "p3_map.h"
 #include "p3_order.h"
 #include "p3_rt.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void must(bool good)
-{
-	if (!good)
-		abort();
-}
 
 static void field(const char *line, uint8_t some)
 {
@@ -168,23 +159,19 @@ static void cpus(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	char *text;
+	struct fuzz_in in;
 
-	if (n < 2)
+	if (!fuzz_in(&in, data, n))
 		return 0;
-	text = malloc(n - 1);		/* as long as it is: what is read behind its end is noticed */
-	must(text);
-	memcpy(text, data + 2, n - 2);
-	text[n - 2] = 0;
-	switch (data[0] % 7) {
-	case 0: field(text, data[1]); break;
-	case 1: answers(data + 2, n - 2, data[1]); break;
-	case 2: mapping(text, data[1]); break;
-	case 3: list(text, data[1]); break;
-	case 4: env(text); break;
-	case 5: order(text, n - 2, data[1]); break;
-	case 6: cpus(text); break;
+	switch (in.kind % 7) {
+	case 0: field(in.text, in.some); break;
+	case 1: answers(in.data, in.n, in.some); break;
+	case 2: mapping(in.text, in.some); break;
+	case 3: list(in.text, in.some); break;
+	case 4: env(in.text); break;
+	case 5: order(in.text, in.n, in.some); break;
+	case 6: cpus(in.text); break;
 	}
-	free(text);
+	free(in.text);
 	return 0;
 }

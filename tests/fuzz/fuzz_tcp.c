@@ -10,8 +10,7 @@
  */
 #include <stdlib.h>
 #include "../../nal/transport/tcp/tcp.c"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 enum { ENDS = 3, OUT = ENDS, SIZE = 5, OWN = 2 };
 
@@ -20,12 +19,6 @@ static int peer[ENDS + 1];		/* the strangers' ends; -1: closed */
 static struct tcp_in *in[ENDS];
 static uint32_t proved_as[SIZE];	/* 1: an end has shown the key as this rank */
 static uint32_t frames, gone[SIZE];
-
-static void must(bool good)
-{
-	if (!good)
-		abort();
-}
 
 static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
 {

@@ -27,14 +27,28 @@ P3_TESTS += unit/wire:tests/unit/wire:valgrind unit/frame:tests/unit/frame:valgr
 
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/t_fuzz.sh tests/fuzz/t_smoke.sh
 P3_TESTS += fault/fuzz-wire:tests/fuzz/t_smoke.sh:args=wire fault/fuzz-frame:tests/fuzz/t_smoke.sh:args=frame+300 \
-	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240
+	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240,args=wire+frame+rt+tcp+card \
+	fault/fuzz-here:tests/fuzz/t_fuzz.sh:limit=240,args=exch+trace+look
 
 # What the runtime reads about the job; compiled with p3_pmi.c, which it looks into.
 check_PROGRAMS += tests/fuzz/fuzz_rt
-tests_fuzz_fuzz_rt_SOURCES = tests/fuzz/fuzz_rt.c tests/fuzz/smoke.c
+tests_fuzz_fuzz_rt_SOURCES = tests/fuzz/fuzz_rt.c tests/fuzz/fuzz.h tests/fuzz/smoke.c
 tests_fuzz_fuzz_rt_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/rt
 tests_fuzz_fuzz_rt_LDADD = portals/rt/libp3rt.la
 P3_TESTS += fault/fuzz-rt:tests/fuzz/t_smoke.sh:args=rt
+
+# The meeting of the ranks; the files that ptl_trace reads; the memory that ptl_info reads.
+check_PROGRAMS += tests/fuzz/fuzz_exch tests/fuzz/fuzz_trace tests/fuzz/fuzz_look
+tests_fuzz_fuzz_exch_SOURCES = tests/fuzz/fuzz_exch.c tests/fuzz/fuzz.h tests/fuzz/smoke.c nal/smartmap/smap_own.c
+tests_fuzz_fuzz_exch_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h tests/fuzz/smoke.c portals/api/misc.c
+tests_fuzz_fuzz_trace_CPPFLAGS = $(T_FRAME_CPPFLAGS) -DLIBDIR_BASE='"lib"'
+tests_fuzz_fuzz_look_SOURCES = tests/fuzz/fuzz_look.c tests/fuzz/fuzz.h tests/fuzz/smoke.c tools/json.c \
+	$(portals_look_sources)
+tests_fuzz_fuzz_look_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/look -I$(top_srcdir)/tools
+tests_fuzz_fuzz_look_LDADD = $(core)
+P3_TESTS += fault/fuzz-exch:tests/fuzz/t_smoke.sh:args=exch+200 fault/fuzz-trace:tests/fuzz/t_smoke.sh:args=trace+300 \
+	fault/fuzz-look:tests/fuzz/t_smoke.sh:args=look+50
 
 # The transport, where libev is.
 if HAVE_LIBEV
@@ -48,7 +62,8 @@ check_PROGRAMS += tests/fuzz/fuzz_tcp tests/fuzz/fuzz_card
 tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c
 tests_fuzz_fuzz_tcp_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_fuzz_fuzz_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
-tests_fuzz_fuzz_card_SOURCES = tests/fuzz/fuzz_card.c tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c nal/gp/gp_port.c
+tests_fuzz_fuzz_card_SOURCES = tests/fuzz/fuzz_card.c tests/fuzz/fuzz.h \
+	tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c nal/gp/gp_port.c
 tests_fuzz_fuzz_card_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/rt
 tests_fuzz_fuzz_card_LDADD = portals/rt/libp3rt.la $(LIBEV_LIBS)
 P3_TESTS += fault/fuzz-tcp:tests/fuzz/t_smoke.sh:args=tcp fault/fuzz-card:tests/fuzz/t_smoke.sh:args=card
