@@ -82,6 +82,12 @@ fill_bin()
 			[ "$(readlink "$want")" = "$f" ] || ln -sfn "$f" "$want"
 		done
 	done
+	# Cray's names in a folder of their own: beside the rest, cc would be taken for the compiler
+	mkdir -p "$BUILD/bin/craype" "$BUILD/modulefiles"
+	for f in cc CC ftn; do
+		ln -sfn "$ROOT/tools/craype/cc" "$BUILD/bin/craype/$f"
+	done
+	sed "s|@BUILD@|$BUILD|" "$ROOT/tools/craype/modulefile" >"$BUILD/modulefiles/xt-mpt"
 }
 
 build_all()
