@@ -9,7 +9,7 @@
  *      BYTES   the same, K, M and G allowed
  *      FLAG    as Cray's: set at all is yes, also to nothing; 0, no, off and false are no
  *      WORD    one of the words, separated by |; its value is its number from 0 on. Other names of a word follow it,
- *              behind commas.
+ *              behind commas; one that is empty stands for a variable that is set to nothing.
  *      TEXT    what the check of ch3_env.c that has the field's name accepts; NULL where it is not set
  *
  * Each is in MPIDI_PTL_env.field, the same in all ranks of a job: the first process of the launcher decides. A variable
@@ -21,7 +21,7 @@
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
       "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
-    X(match_off, WORD, "MPICH_PTL_MATCH_OFF", 0, 2, 0, 0, "0,no,off,false|1,yes,on,true|hybrid",                    \
+    X(match_off, WORD, "MPICH_PTL_MATCH_OFF", 0, 2, 0, 0, "0,no,off,false|1,yes,on,true,|hybrid",                   \
       "1: messages are matched in CH3's queues instead of Portals' match list. hybrid: the short ones are.")        \
     X(bypass, FLAG, "MPICH_PTL_BYPASS", 0, 1, 0, 0, "",                                                             \
       "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \

@@ -40,22 +40,6 @@ static const struct setting settings[] = {
 static char is_set[N_SETTINGS];
 static char *message;           /* what is set */
 
-/* The value that counts, or NULL. @name: out, under which name. */
-static const char *find(const struct setting *s, char *name, size_t size)
-{
-    const char *value = NULL;
-
-    if (strncmp(s->name, "MPICH_", 6) == 0) {
-        MPL_snprintf(name, size, "MPIR_CVAR_%s", s->name + 6);
-        value = getenv(name);
-    }
-    if (value == NULL) {
-        MPL_snprintf(name, size, "%s", s->name);
-        value = getenv(name);
-    }
-    return value != NULL && *value == '\0' && s->kind != FLAG ? NULL : value;
-}
-
 static int parse_number(const char *text, int units, int64_t * n)
 {
     static const char letters[] = "KMG";
@@ -93,6 +77,25 @@ static int parse_word(const char *words, const char *text, int64_t * n)
         if (*words++ == '|')
             ++*n;
     }
+}
+
+/* The value that counts, or NULL. @name: out, under which name. */
+static const char *find(const struct setting *s, char *name, size_t size)
+{
+    const char *value = NULL;
+    int64_t n;
+
+    if (strncmp(s->name, "MPICH_", 6) == 0) {
+        MPL_snprintf(name, size, "MPIR_CVAR_%s", s->name + 6);
+        value = getenv(name);
+    }
+    if (value == NULL) {
+        MPL_snprintf(name, size, "%s", s->name);
+        value = getenv(name);
+    }
+    if (value != NULL && *value == '\0' && s->kind != FLAG && (s->kind != WORD || !parse_word(s->unit, value, &n)))
+        value = NULL;
+    return value;
 }
 
 static int good_text(const void *field, const char *text)
