@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# MPI over Portals: our own programs, and MPICH's test suite. Both need the MPICH that ./mpt builds. All of the folder is
-# distributed.
+# MPI over Portals: our own programs, and MPICH's test suite. Both need the MPICH that ./mpt builds. The folder is
+# distributed whole.
 EXTRA_DIST += tests/mpich
 P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/env:tests/mpich/env:limit=300
 P3_TESTS += mpich/wrappers:tests/mpich/wrappers:limit=400
