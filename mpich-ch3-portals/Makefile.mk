@@ -6,6 +6,8 @@ AM_CPPFLAGS += \
     -I$(top_srcdir)/src/mpid/ch3/channels/portals/include \
     $(PORTALS_CPPFLAGS)
 
+include_HEADERS += src/mpid/ch3/channels/portals/include/mpich_coll.h
+
 noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/ch3_coll.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_pre.h \
@@ -17,7 +19,6 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_coll.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_bcast.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_comm.c \
-    src/mpid/ch3/channels/portals/src/ch3_coll_env.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_mem.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_move.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_net.c \

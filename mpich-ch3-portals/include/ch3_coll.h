@@ -56,6 +56,7 @@ typedef struct {
     uint32_t done MPIDI_PTL_LINE;
     uint32_t turn MPIDI_PTL_LINE;
     uint32_t departed MPIDI_PTL_LINE;   /* atomic */
+    uint32_t sleepers MPIDI_PTL_LINE;   /* ranks asleep until a word of this block changes; atomic */
     uint32_t arrived MPIDI_PTL_LINE;    /* of rank 0 only; atomic */
     uint32_t open MPIDI_PTL_LINE;       /* of rank 0 only: last barrier whose counter is full; written by its last */
     MPIDI_PTL_Slot_t slot[MPIDI_PTL_SLOTS] MPIDI_PTL_LINE;
@@ -86,28 +87,33 @@ typedef struct MPIDI_PTL_Coll {
 
 extern MPIDI_PTL_Coll_t MPIDI_PTL_coll_none;    /* of a communicator that is not all on this node */
 
-/* Algorithms that a knob forces: 0 means the best. See MPIDI_PTL_Coll_env. */
+/* Algorithms that a setting forces (MPIDI_PTL_env.coll_...): the numbers of its words. */
 enum { MPIDI_PTL_BARRIER_AUTO, MPIDI_PTL_BARRIER_COUNTER, MPIDI_PTL_BARRIER_DISSEMINATION, MPIDI_PTL_BARRIER_FLAT };
+enum { MPIDI_PTL_BCAST_AUTO, MPIDI_PTL_BCAST_STAGED, MPIDI_PTL_BCAST_DIRECT, MPIDI_PTL_BCAST_BOTH };
 enum { MPIDI_PTL_REDUCE_AUTO, MPIDI_PTL_REDUCE_SERIAL, MPIDI_PTL_REDUCE_PARALLEL };
 enum { MPIDI_PTL_ALLREDUCE_AUTO, MPIDI_PTL_ALLREDUCE_REDUCE_BCAST, MPIDI_PTL_ALLREDUCE_DIRECT };
 enum { MPIDI_PTL_ALLTOALL_AUTO, MPIDI_PTL_ALLTOALL_TURNS, MPIDI_PTL_ALLTOALL_DIRECT };
-enum { MPIDI_PTL_BCAST_AUTO, MPIDI_PTL_BCAST_STAGED, MPIDI_PTL_BCAST_DIRECT, MPIDI_PTL_BCAST_BOTH };
 
-typedef struct {
-    int off;                            /* MPICH's own collectives */
-    int barrier, bcast, reduce, allreduce, alltoall;
-    int64_t reduce_switch, bcast_switch, both_switch, allreduce_switch, alltoall_switch;
-    int hierarchy;                      /* MPI_COLL_OPT_ON */
-    const char *plugin;
-} MPIDI_PTL_Coll_env_t;
-extern MPIDI_PTL_Coll_env_t MPIDI_PTL_coll_env;
+/* Bytes up to which the stage is used: measured. */
+#define MPIDI_PTL_BCAST_STAGED_MAX      2048
+#define MPIDI_PTL_ALLREDUCE_STAGED_MAX  512
+#define MPIDI_PTL_MOVE_STAGED_MAX       512
+#define MPIDI_PTL_BOTH_MIN              4096    /* from which on two ranks copy halves */
 
-/* ch3_coll_env.c */
-int MPIDI_PTL_Coll_read_env(void);
+/* How often each algorithm was used by this rank: for tests, debuggers. */
+enum {
+    MPIDI_PTL_USED_MPICH, MPIDI_PTL_USED_COUNTER, MPIDI_PTL_USED_DISSEMINATION, MPIDI_PTL_USED_FLAT,
+    MPIDI_PTL_USED_INLINE, MPIDI_PTL_USED_STAGED, MPIDI_PTL_USED_DIRECT, MPIDI_PTL_USED_BOTH,
+    MPIDI_PTL_USED_SERIAL, MPIDI_PTL_USED_PARALLEL, MPIDI_PTL_USED_REDUCE_BCAST, MPIDI_PTL_USED_ALL_COMBINE,
+    MPIDI_PTL_USED_TURNS, MPIDI_PTL_USED_NODES, MPIDI_PTL_USED_PLUGIN, MPIDI_PTL_USED_MAX
+};
+extern uint64_t MPIDI_PTL_coll_used[MPIDI_PTL_USED_MAX];
+#define MPIDI_PTL_USED(what_) (MPIDI_PTL_coll_used[MPIDI_PTL_USED_##what_]++)
 
 /* ch3_coll_comm.c */
 int MPIDI_PTL_Coll_setup(MPIR_Comm * comm);
 int MPIDI_PTL_Coll_wait_slow(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int exact, int peer);
+void MPIDI_PTL_Coll_wake(uint32_t * word);
 int MPIDI_PTL_Coll_room_slow(MPIDI_PTL_Coll_t * c, uint32_t need);
 
 /* ch3_coll_mem.c */
@@ -116,6 +122,20 @@ int MPIDI_PTL_Coll_tmp(MPIDI_PTL_Coll_t * c, int which, size_t size, char **p);
 void MPIDI_PTL_Coll_tmp_done(MPIDI_PTL_Coll_t * c);
 int MPIDI_PTL_Coll_fetch(MPIDI_PTL_Coll_t * c, int peer, void *dst, uint64_t addr, int flags, size_t len);
 int MPIDI_PTL_Coll_sync(MPIDI_PTL_Coll_t * c);
+
+/*
+ * A word that others wait for. Where ranks share cores they may be asleep. The fence pairs with that between their
+ * counting themselves and their last look.
+ */
+static inline void MPIDI_PTL_Coll_store(MPIDI_PTL_Block_t * b, uint32_t * word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    if (MPIDI_PTL.oversubscribed) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&b->sleepers, __ATOMIC_RELAXED) != 0)
+            MPIDI_PTL_Coll_wake(word);
+    }
+}
 
 /* The communicator's state where all its ranks are on this node; else NULL. */
 static inline int MPIDI_PTL_Coll_of(MPIR_Comm * comm, MPIDI_PTL_Coll_t ** c)
@@ -165,17 +185,18 @@ static inline int MPIDI_PTL_Coll_begin(MPIDI_PTL_Coll_t * c, uint32_t * s, MPIDI
     return MPI_SUCCESS;
 }
 
-static inline void MPIDI_PTL_Coll_post(MPIDI_PTL_Slot_t * slot, uint32_t s, int kind, int flags, int len)
+static inline void MPIDI_PTL_Coll_post(MPIDI_PTL_Coll_t * c, MPIDI_PTL_Slot_t * slot, uint32_t s, int kind,
+                                       int flags, int len)
 {
     slot->kind = kind;
     slot->flags = flags;
     slot->len = len;
-    __atomic_store_n(&slot->seq, s, __ATOMIC_RELEASE);
+    MPIDI_PTL_Coll_store(c->own, &slot->seq, s);
 }
 
 static inline void MPIDI_PTL_Coll_end(MPIDI_PTL_Coll_t * c, uint32_t s)
 {
-    __atomic_store_n(&c->own->done, s, __ATOMIC_RELEASE);
+    MPIDI_PTL_Coll_store(c->own, &c->own->done, s);
 }
 
 /* All the others have done @s. */
@@ -262,5 +283,9 @@ int MPIDI_PTL_Node_gather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint se
 int MPIDI_PTL_Node_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, const MPI_Aint * sendcounts,
                            const MPI_Aint * displs, MPI_Datatype sendtype, int parts, void *recvbuf,
                            MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Errflag_t * errflag);
+
+/* ch3_coll_net.c */
+int MPIDI_PTL_Coll_load_plugin(void);
+void MPIDI_PTL_Coll_unload_plugin(void);
 
 #endif /* CH3_COLL_H_INCLUDED */

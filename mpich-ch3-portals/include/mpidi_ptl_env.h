@@ -52,6 +52,25 @@
       "before those of the program.")                                                                               \
     X(mpiio_hints_display, FLAG, "MPICH_MPIIO_HINTS_DISPLAY", 0, 1, 0, 0, "",                                       \
       "Rank 0 of the communicator prints the hints of each file that is opened.")                                   \
+    X(coll_smartmap, FLAG, "MPICH_COLL_SMARTMAP", 0, 1, 1, 1, "",                                                   \
+      "Collectives among ranks of one node by access to each other's memory; 0: MPICH's own, by messages.")         \
+    X(coll_barrier, WORD, "MPICH_COLL_BARRIER", 0, 3, 0, 0, "auto|counter|dissemination|flat",                      \
+      "Barrier of a node: all count at one place; in log n rounds; each looks at all the others.")                  \
+    X(coll_bcast, WORD, "MPICH_COLL_BCAST", 0, 3, 0, 0, "auto|staged|direct|both",                                  \
+      "Broadcast on a node: by way of a buffer (up to 8 KiB; longer ones are direct); each rank from the root's "   \
+      "memory; with two ranks, each copies one half.")                                                              \
+    X(coll_reduce, WORD, "MPICH_COLL_REDUCE", 0, 2, 0, 0, "auto|serial|parallel",                                   \
+      "Reduction on a node by the root; or (MPICH's own operators) by all ranks, each a slice of the vector.")      \
+    X(coll_reduce_switch, BYTES, "MPICH_COLL_REDUCE_SWITCH", 0, 1L << 40, 1024, 1024, "",                           \
+      "Vectors of up to this many bytes are reduced by the root alone.")                                            \
+    X(coll_allreduce, WORD, "MPICH_COLL_ALLREDUCE", 0, 2, 0, 0, "auto|reduce_bcast|direct",                         \
+      "Allreduce on a node: a reduction, then a broadcast; or at once, by all.")                                    \
+    X(coll_alltoall, WORD, "MPICH_COLL_ALLTOALL", 0, 2, 0, 0, "auto|turns|direct",                                  \
+      "Alltoall on a node: in turns, in which nobody has two partners; or each as fast as it can.")                 \
+    X(coll_opt_on, FLAG, "MPI_COLL_OPT_ON", 0, 1, 0, 0, "",                                                         \
+      "Collectives of several nodes are made node by node: on each, between one rank of each, on each again.")      \
+    X(coll_plugin, TEXT, "MPICH_COLL_PLUGIN", 0, 0, 0, 0, "the path of a shared library",                           \
+      "A library with collectives to take before the own ones: see mpich_coll.h.")                                  \
     X(paper_defaults, FLAG, "MPICH_PTL_PAPER_DEFAULTS", 0, 1, 0, 0, "",                                             \
       "What is not set takes the default of the papers instead of ours.")
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Collectives: the channel is asked first, for every communicator. Those that it does not do itself are MPICH's own.
+ * Barrier, bcast, reduce and allreduce are in ch3_coll_net.c.
  */
 #include "ch3_coll.h"
 
@@ -10,68 +11,6 @@
         if (unlikely(*errflag != MPIR_ERR_NONE))                                \
             MPIR_ERR_SETANDJUMP(mpi_errno, *errflag, "**coll_fail");            \
     } while (0)
-
-int MPIDI_PTL_Barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (c == NULL)
-        mpi_errno = MPIR_Barrier_impl(comm, errflag);
-    else
-        mpi_errno = MPIDI_PTL_Node_barrier(c, errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    HEED_ERRFLAG();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIDI_PTL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root, MPIR_Comm * comm,
-                    MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (c == NULL)
-        mpi_errno = MPIR_Bcast_impl(buffer, count, datatype, root, comm, errflag);
-    else
-        mpi_errno = MPIDI_PTL_Node_bcast(c, buffer, count, datatype, root, errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    HEED_ERRFLAG();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIDI_PTL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
-                        MPIR_Comm * comm, MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (c == NULL)
-        mpi_errno = MPIR_Allreduce_impl(sendbuf, recvbuf, count, datatype, op, comm, errflag);
-    else
-        mpi_errno = MPIDI_PTL_Node_allreduce(c, sendbuf, recvbuf, count, datatype, op, errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    HEED_ERRFLAG();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
 
 int MPIDI_PTL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
                         MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
@@ -274,27 +213,6 @@ int MPIDI_PTL_Alltoallw(const void *sendbuf, const MPI_Aint sendcounts[], const 
     else
         mpi_errno = MPIDI_PTL_Node_alltoallw(c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
                                              rdispls, recvtypes, errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    HEED_ERRFLAG();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIDI_PTL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
-                     MPIR_Comm * comm, MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (c == NULL)
-        mpi_errno = MPIR_Reduce_impl(sendbuf, recvbuf, count, datatype, op, root, comm, errflag);
-    else
-        mpi_errno = MPIDI_PTL_Node_reduce(c, sendbuf, recvbuf, count, datatype, op, root, errflag);
     MPIR_ERR_CHECK(mpi_errno);
     HEED_ERRFLAG();
 

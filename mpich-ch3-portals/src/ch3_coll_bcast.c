@@ -16,7 +16,7 @@ static int counter(MPIDI_PTL_Coll_t * c, uint32_t turn)
     MPIDI_PTL_Block_t *b = c->blk[0];
 
     if (__atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == turn * (uint32_t) c->n) {
-        __atomic_store_n(&b->open, turn, __ATOMIC_RELEASE);
+        MPIDI_PTL_Coll_store(b, &b->open, turn);
         return MPI_SUCCESS;
     }
     return MPIDI_PTL_Coll_wait(c, &b->open, turn, 0);
@@ -31,7 +31,7 @@ static int dissemination(MPIDI_PTL_Coll_t * c, uint32_t turn)
     for (k = 1; k < c->n && !mpi_errno; k *= 2) {
         int peer = (c->rank - k + c->n) % c->n;
 
-        __atomic_store_n(&c->own->turn, first + ++round, __ATOMIC_RELEASE);
+        MPIDI_PTL_Coll_store(c->own, &c->own->turn, first + ++round);
         mpi_errno = MPIDI_PTL_Coll_wait(c, &c->blk[peer]->turn, first + round, peer);
     }
     return mpi_errno;
@@ -42,7 +42,7 @@ static int flat(MPIDI_PTL_Coll_t * c, uint32_t turn)
     int mpi_errno = MPI_SUCCESS, i;
     uint32_t first = turn * 32 + 1;
 
-    __atomic_store_n(&c->own->turn, first, __ATOMIC_RELEASE);
+    MPIDI_PTL_Coll_store(c->own, &c->own->turn, first);
     for (i = 0; i < c->n && !mpi_errno; i++)
         if (i != c->rank)
             mpi_errno = MPIDI_PTL_Coll_wait(c, &c->blk[i]->turn, first, i);
@@ -53,17 +53,20 @@ static int flat(MPIDI_PTL_Coll_t * c, uint32_t turn)
 int MPIDI_PTL_Coll_sync(MPIDI_PTL_Coll_t * c)
 {
     uint32_t turn = ++c->turn;
-    int how = MPIDI_PTL_coll_env.barrier;
+    int how = MPIDI_PTL_env.coll_barrier;
 
     if (how == MPIDI_PTL_BARRIER_AUTO)
         how = c->n == 2 ? MPIDI_PTL_BARRIER_FLAT : MPIDI_PTL.oversubscribed ? MPIDI_PTL_BARRIER_COUNTER :
             MPIDI_PTL_BARRIER_DISSEMINATION;
     switch (how) {
         case MPIDI_PTL_BARRIER_COUNTER:
+            MPIDI_PTL_USED(COUNTER);
             return counter(c, turn);
         case MPIDI_PTL_BARRIER_DISSEMINATION:
+            MPIDI_PTL_USED(DISSEMINATION);
             return dissemination(c, turn);
         default:
+            MPIDI_PTL_USED(FLAT);
             return flat(c, turn);
     }
 }
@@ -79,18 +82,18 @@ static int use_both(const MPIDI_PTL_Coll_t * c, intptr_t bytes)
 {
     if (c->n != 2)
         return FALSE;
-    if (MPIDI_PTL_coll_env.bcast != MPIDI_PTL_BCAST_AUTO)
-        return MPIDI_PTL_coll_env.bcast == MPIDI_PTL_BCAST_BOTH;
-    return !MPIDI_PTL.oversubscribed && bytes >= MPIDI_PTL_coll_env.both_switch;
+    if (MPIDI_PTL_env.coll_bcast != MPIDI_PTL_BCAST_AUTO)
+        return MPIDI_PTL_env.coll_bcast == MPIDI_PTL_BCAST_BOTH;
+    return !MPIDI_PTL.oversubscribed && bytes >= MPIDI_PTL_BOTH_MIN;
 }
 
 static int use_stage(intptr_t bytes)
 {
     if (bytes > MPIDI_PTL_STAGE)
         return FALSE;
-    if (MPIDI_PTL_coll_env.bcast != MPIDI_PTL_BCAST_AUTO)
-        return MPIDI_PTL_coll_env.bcast == MPIDI_PTL_BCAST_STAGED;
-    return bytes <= MPIDI_PTL_coll_env.bcast_switch;
+    if (MPIDI_PTL_env.coll_bcast != MPIDI_PTL_BCAST_AUTO)
+        return MPIDI_PTL_env.coll_bcast == MPIDI_PTL_BCAST_STAGED;
+    return bytes <= MPIDI_PTL_BCAST_STAGED_MAX;
 }
 
 /* The receiver takes the first half; rounded to lines. */
@@ -141,7 +144,8 @@ static int root_part(MPIDI_PTL_Coll_t * c, const void *buffer, MPI_Aint count, M
     if (bytes <= MPIDI_PTL_INLINE) {
         mpi_errno = put_data(slot->data, buffer, count, type, shape);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_INLINE, error, bytes);
+        MPIDI_PTL_USED(INLINE);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_INLINE, error, bytes);
     } else if (use_stage(bytes)) {
         mpi_errno = MPIDI_PTL_Coll_stage(c, s, &piece);
         MPIR_ERR_CHECK(mpi_errno);
@@ -149,13 +153,18 @@ static int root_part(MPIDI_PTL_Coll_t * c, const void *buffer, MPI_Aint count, M
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[0] = (uint64_t) (uintptr_t) piece;
         slot->w[1] = bytes;
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_STAGED, error | MPIDI_PTL_FLAG_WINDOW, 0);
+        MPIDI_PTL_USED(STAGED);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_STAGED, error | MPIDI_PTL_FLAG_WINDOW, 0);
     } else {
         mpi_errno = MPIDI_PTL_Coll_expose(c, 0, buffer, count, type, shape, TRUE, &slot->w[0], &flags);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[1] = bytes;
         both = use_both(c, bytes);
-        MPIDI_PTL_Coll_post(slot, s, both ? MPIDI_PTL_KIND_BOTH : MPIDI_PTL_KIND_DIRECT, error | flags, 0);
+        if (both)
+            MPIDI_PTL_USED(BOTH);
+        else
+            MPIDI_PTL_USED(DIRECT);
+        MPIDI_PTL_Coll_post(c, slot, s, both ? MPIDI_PTL_KIND_BOTH : MPIDI_PTL_KIND_DIRECT, error | flags, 0);
         if (both) {
             mpi_errno = push_half(c, s, (char *) (uintptr_t) slot->w[0], bytes);
             MPIR_ERR_CHECK(mpi_errno);
@@ -182,7 +191,7 @@ static int both_halves(MPIDI_PTL_Coll_t * c, int root, uint32_t s, MPIDI_PTL_Slo
     intptr_t bytes = theirs->w[1], half = bytes;
 
     if (!posted)
-        MPIDI_PTL_Coll_post(own, s, MPIDI_PTL_KIND_NONE, 0, 0);
+        MPIDI_PTL_Coll_post(c, own, s, MPIDI_PTL_KIND_NONE, 0, 0);
     else if (own->kind == MPIDI_PTL_KIND_BOTH)
         half = first_half(bytes);
     mpi_errno = MPIDI_PTL_Coll_fetch(c, root, to, theirs->w[0], theirs->flags, half);
@@ -212,7 +221,7 @@ static int other_part(MPIDI_PTL_Coll_t * c, void *buffer, MPI_Aint count, MPI_Da
 
         own->w[0] = (uint64_t) (uintptr_t) to;
         own->w[1] = shape->bytes;
-        MPIDI_PTL_Coll_post(own, s, shape->contig && smartmap_adopted(to, shape->bytes) ? MPIDI_PTL_KIND_BOTH :
+        MPIDI_PTL_Coll_post(c, own, s, shape->contig && smartmap_adopted(to, shape->bytes) ? MPIDI_PTL_KIND_BOTH :
                             MPIDI_PTL_KIND_NONE, 0, 0);
         posted = TRUE;
     }
@@ -222,7 +231,7 @@ static int other_part(MPIDI_PTL_Coll_t * c, void *buffer, MPI_Aint count, MPI_Da
     bytes = slot->kind == MPIDI_PTL_KIND_INLINE ? slot->len : (intptr_t) slot->w[1];
     if (unlikely(bytes != shape->bytes)) {
         if (slot->kind == MPIDI_PTL_KIND_BOTH && !posted)
-            MPIDI_PTL_Coll_post(own, s, MPIDI_PTL_KIND_NONE, 0, 0);
+            MPIDI_PTL_Coll_post(c, own, s, MPIDI_PTL_KIND_NONE, 0, 0);
         MPIDI_PTL_Coll_end(c, s);
         if (bytes > shape->bytes)
             MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d", (int) bytes,
@@ -239,7 +248,7 @@ static int other_part(MPIDI_PTL_Coll_t * c, void *buffer, MPI_Aint count, MPI_Da
         mpi_errno = both_halves(c, root, s, slot, own, posted, buffer, shape);
     } else {
         if (slot->kind == MPIDI_PTL_KIND_BOTH && !posted)
-            MPIDI_PTL_Coll_post(own, s, MPIDI_PTL_KIND_NONE, 0, 0);
+            MPIDI_PTL_Coll_post(c, own, s, MPIDI_PTL_KIND_NONE, 0, 0);
         mpi_errno = MPIDI_PTL_Coll_take(c, root, slot->w[0], slot->flags, bytes, buffer, count, type, shape);
     }
     MPIDI_PTL_Coll_end(c, s);

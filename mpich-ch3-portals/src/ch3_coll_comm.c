@@ -8,12 +8,16 @@
  * have found all. Afterwards nobody looks into the tables, and a rank may destroy its communicator while others are
  * still in it: its block lives on until all the others have counted themselves out (departed).
  *
- * Waiting: some looks; then progress is made, so that other communication goes on; the core is yielded, at once where
- * ranks share cores; after some milliseconds we sleep, an eighth of the time waited, since a store wakes nobody.
+ * Waiting: some looks; then progress is made, so that other communication goes on, and the core is yielded; after some
+ * milliseconds we sleep, an eighth of the time waited, since a store wakes nobody. Where ranks share cores we sleep at
+ * once, and are woken (MPIDI_PTL_Coll_store).
  */
 #include "ch3_coll.h"
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROOT            11              /* among smartmap.h's roots of libmpi */
 #define CONTEXTS        65536           /* MPIR_Context_id_t has 16 bits */
@@ -28,6 +32,7 @@ typedef struct {
 } table_t;
 
 MPIDI_PTL_Coll_t MPIDI_PTL_coll_none;
+__attribute__((visibility("default"))) uint64_t MPIDI_PTL_coll_used[MPIDI_PTL_USED_MAX];
 
 static table_t *table;                  /* NULL: no collectives of ours */
 static table_t **peer_table;            /* by number for libsmartmap */
@@ -100,13 +105,13 @@ int MPIDI_PTL_Coll_init(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPIDI_PTL_Coll_read_env();
+    mpi_errno = MPIDI_PTL_Coll_load_plugin();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3U_Comm_register_create_hook(comm_created, NULL);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3U_Comm_register_destroy_hook(comm_destroyed, NULL);
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIDI_PTL_coll_env.off || smartmap_size() < 2 || !smartmap_has(SMARTMAP_F_WINDOWS))
+    if (!MPIDI_PTL_env.coll_smartmap || smartmap_size() < 2 || !smartmap_has(SMARTMAP_F_WINDOWS))
         goto fn_exit;
     table = smartmap_alloc(sizeof(*table), 4096);
     if (table == NULL)
@@ -130,6 +135,7 @@ void MPIDI_PTL_Coll_fini(void)
     }
     table = NULL;
     reclaim();
+    MPIDI_PTL_Coll_unload_plugin();
     MPL_free(peer_table);
     MPL_free(local_of);
     peer_table = NULL;
@@ -243,13 +249,64 @@ static inline int reached(const uint32_t * word, uint32_t value, int exact)
     return exact ? now == value : (int32_t) (now - value) >= 0;
 }
 
+void MPIDI_PTL_Coll_wake(uint32_t * word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/*
+ * Where ranks share cores: asleep until the word changes, so that the core goes to whom we wait for. A yield would give
+ * the core away as well, but the scheduler holds each against us for milliseconds. We wake now and then for packets.
+ */
+static int sleep_on(MPIDI_PTL_Block_t * b, const uint32_t * word, uint32_t value, int exact, int times)
+{
+    struct timespec ts = { 0, MPL_MIN(MAX_SLEEP_NS, 100000L << MPL_MIN(times, 6)) };
+    int mpi_errno = MPI_SUCCESS, threaded = FALSE;
+    uint32_t now;
+
+#ifdef MPICH_IS_THREADED
+    threaded = MPIR_ThreadInfo.isThreaded;
+#endif
+    if (threaded)
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    __atomic_add_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
+    now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    if (!reached(&now, value, exact))
+        syscall(SYS_futex, word, FUTEX_WAIT, now, &ts, NULL, 0);
+    __atomic_sub_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
+    if (threaded)
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}
+
+static int wait_step(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int exact, int peer, idle_t * idle)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!MPIDI_PTL.oversubscribed)
+        return idle_step(idle, c->local[peer]);
+    if (++idle->looks < MPL_MIN(MPIDI_PTL.spin, 30))
+        goto fn_exit;
+    mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = sleep_on(c->blk[peer], word, value, exact, MPL_MAX(0, idle->looks - 30));
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(idle->looks > 40 && !smartmap_alive(c->local[peer]), mpi_errno, MPIX_ERR_PROC_FAILED,
+                        "**comm_fail");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_PTL_Coll_wait_slow(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int exact, int peer)
 {
     int mpi_errno = MPI_SUCCESS;
     idle_t idle = { 0, 0 };
 
     while (!reached(word, value, exact)) {
-        mpi_errno = idle_step(&idle, c->local[peer]);
+        mpi_errno = wait_step(c, word, value, exact, peer, &idle);
         if (unlikely(mpi_errno)) {
             if (reached(word, value, exact))
                 mpi_errno = MPI_SUCCESS;        /* it ended after what we waited for */
@@ -363,7 +420,7 @@ int MPIDI_PTL_Coll_setup(MPIR_Comm * comm)
     __atomic_store_n(&table->block[c->context], (uint64_t) (uintptr_t) c->own, __ATOMIC_RELEASE);
     mpi_errno = find_blocks(c);
     MPIR_ERR_CHECK(mpi_errno);
-    __atomic_store_n(&c->own->ready, 1, __ATOMIC_RELEASE);
+    MPIDI_PTL_Coll_store(c->own, &c->own->ready, 1);
     c->can_cma = TRUE;
     for (i = 0; i < c->n; i++) {
         mpi_errno = MPIDI_PTL_Coll_wait(c, &c->blk[i]->ready, 1, i);

@@ -35,7 +35,7 @@ static int offer(MPIDI_PTL_Coll_t * c, offer_t * o, const void *buf, MPI_Aint co
     if (shape.bytes <= MPIDI_PTL_INLINE) {
         kind = MPIDI_PTL_KIND_INLINE;
         to = o->slot->data;
-    } else if (shape.bytes <= MPIDI_PTL_coll_env.alltoall_switch) {
+    } else if (shape.bytes <= MPIDI_PTL_MOVE_STAGED_MAX) {
         kind = MPIDI_PTL_KIND_STAGED;
         mpi_errno = MPIDI_PTL_Coll_stage(c, o->s, &to);
         MPIR_ERR_CHECK(mpi_errno);
@@ -61,7 +61,7 @@ static int offer(MPIDI_PTL_Coll_t * c, offer_t * o, const void *buf, MPI_Aint co
         MPIR_ERR_CHECK(mpi_errno);
     }
     o->waits = in_own_memory(kind);
-    MPIDI_PTL_Coll_post(o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
+    MPIDI_PTL_Coll_post(c, o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
 
   fn_exit:
     return mpi_errno;
@@ -117,7 +117,7 @@ static int offer_parts(MPIDI_PTL_Coll_t * c, offer_t * o, const parts_t * p, int
         lo = MPL_MIN(lo, (uintptr_t) (at + shape.lb));
         hi = MPL_MAX(hi, (uintptr_t) (at + shape.lb) + shape.bytes);
     }
-    if (total + list <= MPIDI_PTL_coll_env.alltoall_switch) {
+    if (total + list <= MPIDI_PTL_MOVE_STAGED_MAX) {
         mpi_errno = MPIDI_PTL_Coll_stage(c, o->s, &to);
         kind = MPIDI_PTL_KIND_STAGED;
         copy = TRUE;
@@ -144,7 +144,7 @@ static int offer_parts(MPIDI_PTL_Coll_t * c, offer_t * o, const parts_t * p, int
     }
     o->waits = in_own_memory(kind);
     o->slot->w[0] = (uint64_t) (uintptr_t) offsets;
-    MPIDI_PTL_Coll_post(o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
+    MPIDI_PTL_Coll_post(c, o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
 
   fn_exit:
     return mpi_errno;
@@ -316,7 +316,7 @@ int MPIDI_PTL_Node_allgatherv(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Ain
 int MPIDI_PTL_Node_alltoall(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, k, turns = MPIDI_PTL_coll_env.alltoall == MPIDI_PTL_ALLTOALL_TURNS;
+    int mpi_errno = MPI_SUCCESS, k, turns = MPIDI_PTL_env.coll_alltoall == MPIDI_PTL_ALLTOALL_TURNS;
     MPI_Aint step = recvcount * extent_of(recvtype);
     intptr_t block = bytes_of(recvcount, recvtype);
     offer_t o;
@@ -333,6 +333,7 @@ int MPIDI_PTL_Node_alltoall(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint 
         char *to = (char *) recvbuf + peer * step;
 
         if (turns) {
+            MPIDI_PTL_USED(TURNS);
             mpi_errno = MPIDI_PTL_Coll_sync(c);
             MPIR_ERR_CHECK(mpi_errno);
         }

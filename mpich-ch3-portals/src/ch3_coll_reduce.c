@@ -160,18 +160,18 @@ static int give(MPIDI_PTL_Coll_t * c, const work_t * w, uint32_t s, MPIDI_PTL_Sl
     if (w->shape.bytes <= MPIDI_PTL_INLINE) {
         mpi_errno = to_wire(w, buf, slot->data);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_INLINE, error, w->shape.bytes);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_INLINE, error, w->shape.bytes);
     } else if (w->shape.bytes <= stage_max) {
         mpi_errno = MPIDI_PTL_Coll_stage(c, s, &piece);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = to_wire(w, buf, piece);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[0] = (uint64_t) (uintptr_t) piece;
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_STAGED, error, 0);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_STAGED, error, 0);
     } else {
         mpi_errno = MPIDI_PTL_Coll_expose(c, 0, buf, w->count, w->type, &w->shape, FALSE, &slot->w[0], &flags);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_DIRECT, error | flags, 0);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT, error | flags, 0);
     }
 
   fn_exit:
@@ -230,6 +230,7 @@ static int parallel(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_buf
     char *into = NULL, *from[SMARTMAP_MAX_PEERS], *to[SMARTMAP_MAX_PEERS];
     uint32_t s;
 
+    MPIDI_PTL_USED(PARALLEL);
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_PTL_Coll_expose(c, 0, give_buf, w->count, w->type, &w->shape, FALSE, &slot->w[0], &flags);
@@ -242,7 +243,7 @@ static int parallel(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_buf
         }
     }
     slot->w[1] = (uint64_t) (uintptr_t) into;
-    MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_DIRECT, flags | MPIDI_PTL_Coll_errors(errflag), 0);
+    MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT, flags | MPIDI_PTL_Coll_errors(errflag), 0);
     for (i = 0; i < c->n; i++) {
         mpi_errno = MPIDI_PTL_Coll_wait_slot(c, i, s, &slot);
         MPIR_ERR_CHECK(mpi_errno);
@@ -274,6 +275,7 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
     MPIDI_PTL_Slot_t *slot;
     uint32_t s;
 
+    MPIDI_PTL_USED(SERIAL);
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     if (c->rank != root) {
@@ -292,7 +294,7 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
         mpi_errno = to_wire(w, recvbuf, copy);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[0] = (uint64_t) (uintptr_t) copy;
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_DIRECT, 0, 0);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT, 0, 0);
         mpi_errno = combine(c, w, s, c->n - 1, NULL, recvbuf, errflag);
     } else {
         mpi_errno = combine(c, w, s, c->n - 1, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, errflag);
@@ -311,7 +313,7 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
 int MPIDI_PTL_Node_reduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf, MPI_Aint count,
                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Errflag_t * errflag)
 {
-    int how = MPIDI_PTL_coll_env.reduce;
+    int how = MPIDI_PTL_env.coll_reduce;
     work_t w;
 
     if (count == 0)
@@ -320,7 +322,7 @@ int MPIDI_PTL_Node_reduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvb
     if (w.shape.bytes == 0)
         return MPI_SUCCESS;
     if (how == MPIDI_PTL_REDUCE_AUTO)
-        how = w.shape.bytes <= MPIDI_PTL_coll_env.reduce_switch ? MPIDI_PTL_REDUCE_SERIAL : MPIDI_PTL_REDUCE_PARALLEL;
+        how = w.shape.bytes <= MPIDI_PTL_env.coll_reduce_switch ? MPIDI_PTL_REDUCE_SERIAL : MPIDI_PTL_REDUCE_PARALLEL;
     if (!w.ours || how == MPIDI_PTL_REDUCE_SERIAL)
         return serial(c, &w, sendbuf, recvbuf, root, errflag);
     return parallel(c, &w, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, root, errflag);
@@ -354,7 +356,7 @@ static int all_combine(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_
 int MPIDI_PTL_Node_allreduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf, MPI_Aint count,
                              MPI_Datatype datatype, MPI_Op op, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, how = MPIDI_PTL_coll_env.allreduce;
+    int mpi_errno = MPI_SUCCESS, how = MPIDI_PTL_env.coll_allreduce;
     const void *give_buf = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     work_t w;
 
@@ -366,12 +368,14 @@ int MPIDI_PTL_Node_allreduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *re
     if (how == MPIDI_PTL_ALLREDUCE_AUTO)
         how = MPIDI_PTL_ALLREDUCE_DIRECT;
     if (how == MPIDI_PTL_ALLREDUCE_REDUCE_BCAST || (!w.ours && w.shape.bytes > MPIDI_PTL_STAGE) ||
-        (c->n > 16 && w.shape.bytes <= MPIDI_PTL_coll_env.allreduce_switch)) {
+        (c->n > 16 && w.shape.bytes <= MPIDI_PTL_ALLREDUCE_STAGED_MAX)) {
+        MPIDI_PTL_USED(REDUCE_BCAST);
         mpi_errno = MPIDI_PTL_Node_reduce(c, c->rank == 0 ? sendbuf : give_buf, recvbuf, count, datatype, op, 0,
                                           errflag);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIDI_PTL_Node_bcast(c, recvbuf, count, datatype, 0, errflag);
-    } else if (!w.ours || w.shape.bytes <= MPIDI_PTL_coll_env.allreduce_switch) {
+    } else if (!w.ours || w.shape.bytes <= MPIDI_PTL_ALLREDUCE_STAGED_MAX) {
+        MPIDI_PTL_USED(ALL_COMBINE);
         mpi_errno = all_combine(c, &w, give_buf, recvbuf, errflag);
     } else {
         mpi_errno = parallel(c, &w, give_buf, recvbuf, -1, errflag);
@@ -412,7 +416,8 @@ int MPIDI_PTL_Node_scan(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf
         mpi_errno = to_wire(&w, recvbuf, copy);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[0] = (uint64_t) (uintptr_t) copy;
-        MPIDI_PTL_Coll_post(slot, s, MPIDI_PTL_KIND_DIRECT, MPIDI_PTL_FLAG_WINDOW | MPIDI_PTL_Coll_errors(errflag), 0);
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT,
+                            MPIDI_PTL_FLAG_WINDOW | MPIDI_PTL_Coll_errors(errflag), 0);
     } else {
         give_buf = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
         mpi_errno = give(c, &w, s, slot, give_buf, MPIDI_PTL_STAGE, MPIDI_PTL_Coll_errors(errflag));
@@ -462,7 +467,7 @@ int MPIDI_PTL_Node_reduce_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, voi
     describe(&w, total, datatype, op);
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = give(c, &w, s, slot, in_place ? recvbuf : sendbuf, MPIDI_PTL_coll_env.allreduce_switch,
+    mpi_errno = give(c, &w, s, slot, in_place ? recvbuf : sendbuf, MPIDI_PTL_ALLREDUCE_STAGED_MAX,
                      MPIDI_PTL_Coll_errors(errflag));
     MPIR_ERR_CHECK(mpi_errno);
     waits = slot->kind == MPIDI_PTL_KIND_DIRECT;
