@@ -24,6 +24,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_coll_net.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_reduce.c \
     src/mpid/ch3/channels/portals/src/ch3_credit.c \
+    src/mpid/ch3/channels/portals/src/ch3_debug.c \
     src/mpid/ch3/channels/portals/src/ch3_dynamic.c \
     src/mpid/ch3/channels/portals/src/ch3_eager.c \
     src/mpid/ch3/channels/portals/src/ch3_env.c \

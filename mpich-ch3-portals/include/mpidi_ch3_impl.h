@@ -53,6 +53,8 @@ enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
 #define MPIDI_PTL_MIN_CREDITS   4
 #define MPIDI_PTL_MAX_CREDITS   1024
 
+enum { MPIDI_PTL_COPIES_AUTO, MPIDI_PTL_COPIES_ONE, MPIDI_PTL_COPIES_TWO };     /* words of MPICH_PTL_COPIES */
+
 #define MPIDI_PTL_PIECE         (128 * 1024)    /* bytes fetched at a time for a non-contiguous receive */
 #define MPIDI_PTL_PIECE_MIN     (16 * 1024)     /* shorter pieces than these, on average, are not fetched one by one */
 

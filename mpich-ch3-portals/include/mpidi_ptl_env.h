@@ -21,6 +21,10 @@
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
       "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
+    X(copies, WORD, "MPICH_PTL_COPIES", 0, 2, 0, 0, "auto|one|two",                                                 \
+      "The transports that the SMARTMAP paper compares. one: every message waits until its receiver copies it from " \
+      "the sender's buffer. two: it goes into the receiver's inbox and out again, a long one in pieces. auto: "     \
+      "short ones take two copies, long ones one. With PTL_SMARTMAP=no the kernel makes that one.")                 \
     X(match_off, WORD, "MPICH_PTL_MATCH_OFF", 0, 2, 0, 0, "0,no,off,false|1,yes,on,true,|hybrid",                   \
       "1: messages are matched in CH3's queues instead of Portals' match list. hybrid: the short ones are.")        \
     X(bypass, FLAG, "MPICH_PTL_BYPASS", 0, 1, 0, 0, "",                                                             \

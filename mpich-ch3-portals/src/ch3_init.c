@@ -82,6 +82,8 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.bypass;
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
+    if (MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_ONE)
+        MPIDI_PTL.short_max = 0;
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
     MPIDI_PTL_CHECK(rc, "PtlGetRank");
     MPIR_ERR_CHKANDJUMP1((int) ptl_size != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**intern", "**intern %s",

@@ -140,6 +140,8 @@ void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr
     rts->addr = 0;
     rts->w[0] = 0;
     rts->w[1] = CONTIG;
+    if (MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_TWO)
+        return;                 /* without an address the receiver asks for packets */
     if (contig)
         rts->addr = (uint64_t) (uintptr_t) MPIR_get_contig_ptr(sreq->dev.user_buf, dt_true_lb);
     else

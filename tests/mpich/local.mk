@@ -7,5 +7,6 @@ P3_TESTS += mpich/wrappers:tests/mpich/wrappers:limit=400
 P3_TESTS += mpich/abi:tests/mpich/abi:limit=500
 P3_TESTS += mpich/suite:tests/mpich/suite:limit=1800
 # the whole of it, in all modes: tests/mpich/suite --full
-P3_TESTS += mpich/modes:tests/mpich/suite:limit=1800,args=--quick+--mode+off+--mode+nodes+--mode+kernel
+P3_TESTS += mpich/modes:tests/mpich/suite:limit=1800,args=--quick+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
 P3_TESTS += mpich/programs:tests/mpich/programs:limit=1200
+P3_TESTS += mpich/gdb:tests/mpich/gdb:limit=200

@@ -4,6 +4,7 @@
  *
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
  *	t_env bypass		is a message in its buffer while the receiver is not in MPI?
+ *	t_env transport		does a short send wait for its receive, and is a long message fetched by its receiver?
  *	t_env wait		CPU time in ms of a rank that waits for 400 ms
  *	t_env copies		which layers copy by the long copy routine, and whose it is
  *	t_env hints FILE	hints of FILE, and what is written to it is read again
@@ -45,6 +46,47 @@ static void leave(void)
 		wait_until(outside);
 	else
 		say(outside);
+}
+
+static double now(void)
+{
+	return MPI_Wtime();
+}
+
+/* A rank that sleeps makes no progress: what happens meanwhile the other does alone. */
+static void transport(void)
+{
+	static char word[8];
+	char *buf = calloc(1, LONG);
+	MPI_Request req;
+	double t;
+	int late;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	t = now();
+	if (m_rank == 1) {
+		usleep(300000);
+		MPI_Recv(word, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	} else {
+		MPI_Send(word, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+		printf("short %s ", now() - t > 0.15 ? "waits" : "leaves");
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (m_rank == 0) {
+		memset(buf, 7, LONG);
+		MPI_Isend(buf, LONG, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &req);
+		usleep(300000);
+		MPI_Wait(&req, MPI_STATUS_IGNORE);
+		MPI_Recv(&late, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		printf("long is %s\n", late ? "sent" : "fetched");
+	} else {
+		t = now();
+		MPI_Recv(buf, LONG, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		late = now() - t > 0.15;
+		CHECK(buf[0] == 7 && buf[LONG - 1] == 7);
+		MPI_Send(&late, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+	}
+	free(buf);
 }
 
 static void bypass(void)
@@ -235,6 +277,8 @@ int main(int argc, char **argv)
 		credits(atoi(argv[2]));
 	else if (argc > 1 && !strcmp(argv[1], "bypass"))
 		bypass();
+	else if (argc > 1 && !strcmp(argv[1], "transport"))
+		transport();
 	else if (argc > 1 && !strcmp(argv[1], "wait"))
 		wait_for_it();
 	else if (argc > 1 && !strcmp(argv[1], "copies"))

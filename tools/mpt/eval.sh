@@ -178,7 +178,8 @@ eval_papers()
 		done
 		for lib in ours mpich openmpi nemesis; do one $r $lib 2 mpi_rma:mpi_rma_sizes 60; done
 		for lib in ours-twocopy ours-onecopy; do one $r $lib 4 mpi_coll 120 --quick --ms 30; done
-		for lib in ours-nodes ours-nodes-opt ours-nodes-noopt ours-nodes-rr ours-nodes-smp; do
+		for lib in ours-serial ours-parallel; do one $r $lib 4 mpi_coll 120 --quick --ms 30 --only reduce; done
+		for lib in ours-nodes ours-nodes-opt ours-nodes-rr ours-nodes-smp; do
 			eval_progress "the papers' figures, round $r" "${LABEL[$lib]}"
 			one $r $lib 4 mpi_coll 120 --quick --ms 30
 		done

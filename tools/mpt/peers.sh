@@ -138,13 +138,15 @@ variant() { VARIANTS="$VARIANTS $1" VARIANT_LABEL[$1]=$2 VARIANT_ENV[$1]=$3; }
 variant ours-off "kernel copy: SMARTMAP off" PTL_SMARTMAP=no
 variant ours-nomatch "matching in CH3 (MPICH_PTL_MATCH_OFF)" MPICH_PTL_MATCH_OFF=1
 variant ours-hybrid "short ones matched in CH3 (MPICH_PTL_MATCH_OFF=hybrid)" MPICH_PTL_MATCH_OFF=hybrid
-variant ours-twocopy "two copies through SMARTMAP" MPICH_PTL_ON_NODE=two
-variant ours-onecopy "one copy, synchronous" MPICH_PTL_ON_NODE=one
+# the papers' transports, with collectives over them
+variant ours-twocopy "two copies through SMARTMAP" "MPICH_PTL_COPIES=two MPICH_COLL_SMARTMAP=no"
+variant ours-onecopy "one copy, synchronous" "MPICH_PTL_COPIES=one MPICH_COLL_SMARTMAP=no"
+variant ours-serial "reduce by the root alone" MPICH_COLL_REDUCE=serial
+variant ours-parallel "reduce by all ranks" MPICH_COLL_REDUCE=parallel
 variant ours-fastcopy "MPICH_FAST_MEMCPY on" MPICH_FAST_MEMCPY=1
 variant ours-plaincopy "MPICH_FAST_MEMCPY off" MPICH_FAST_MEMCPY=0
 variant ours-nodes "nodes of 2 ranks" PTL_PES_PER_NODE=2
-variant ours-nodes-opt "nodes of 2 ranks, MPI_COLL_OPT_ON on" "PTL_PES_PER_NODE=2 MPI_COLL_OPT_ON=1"
-variant ours-nodes-noopt "nodes of 2 ranks, MPI_COLL_OPT_ON off" "PTL_PES_PER_NODE=2 MPI_COLL_OPT_ON=0"
+variant ours-nodes-opt "nodes of 2 ranks, MPI_COLL_OPT_ON" "PTL_PES_PER_NODE=2 MPI_COLL_OPT_ON=1"
 variant ours-nodes-rr "nodes of 2 ranks, round-robin" "PTL_PES_PER_NODE=2 MPICH_RANK_REORDER_METHOD=0"
 variant ours-nodes-smp "nodes of 2 ranks, SMP order" "PTL_PES_PER_NODE=2 MPICH_RANK_REORDER_METHOD=1"
 variant ours-nodes4 "nodes of 4 ranks" PTL_PES_PER_NODE=4
