@@ -26,4 +26,6 @@ tests_fault_t_nth_LDADD = $(T_LIBS)
 P3_TESTS += fault/nth-node:tests/fault/t_nth:limit=120,args=node,warns \
 	fault/nth-far:tests/fault/t_nth:limit=120,args=far,warns \
 	fault/nth-nodes:tests/fault/t_nth:limit=120,args=nodes,warns,pernode=1 \
-	fault/nth-loop:tests/fault/t_nth:limit=60,args=loop,warns
+	fault/nth-loop:tests/fault/t_nth:limit=60,args=loop,warns \
+	fault/nth-kill:tests/fault/t_nth:limit=120,args=node+kill,warns \
+	fault/nth-kill-nodes:tests/fault/t_nth:limit=180,args=nodes+kill,warns,pernode=1

@@ -3,13 +3,16 @@
  * t_nth.c - the n-th call that asks the system for something fails, for every n, over the life of a job of two ranks
  *
  *	t_nth SCENE [CLASS...]		SCENE: node (SMARTMAP), far (the same, memory out of reach: process_vm_*),
- *					nodes (two virtual nodes, TCP), loop (PTL_NAL=loop)
+ *					nodes (two virtual nodes, TCP), loop (PTL_NAL=loop); no CLASS: all but kill
  *
  * For each class of calls and each rank: n = 1, 2, 3 ... until a life in which no n-th call was made any more. Each
  * call of Portals in which one fails answers what its manual says, and nothing then hangs: neither the rank itself nor
  * the other. What was refused works when it is asked for again, since the failure was one: the interface opens, and the
  * life goes on to its end. Afterwards the process has the descriptors, threads, mappings and blocks of memory that it
  * has after a life without failures.
+ *
+ * Class kill: instead of failing, the n-th call ends its process (SIGKILL). The other ends each of its own calls in
+ * bounded time, has a SEND_END for each put, closes, and leaves nothing.
  *
  * malloc and its kin are defined here, in front of the C library's. System calls are failed by this process, to whom
  * the kernel hands them (SECCOMP_RET_USER_NOTIF, Linux 5.5): those of the C library's inside and of syscall() as well.
@@ -80,12 +83,21 @@ static const struct call wait_calls[] = {
 	C(sendto, EINTR), C(writev, EINTR), C(read, EINTR), { 0 }
 };
 
+/* where the process is killed instead: the steps of attaching, of the network, and of leaving */
+static const struct call kill_calls[] = {
+	C(socket, 0), C(connect, 0), C(bind, 0), C(listen, 0), C(accept4, 0), C(recvmsg, 0), C(sendmsg, 0),
+	C(memfd_create, 0), C(ftruncate, 0), C(process_vm_readv, 0), C(process_vm_writev, 0), C(membarrier, 0),
+	C(clone, 0), C(clone3, 0), C(epoll_create1, 0), C(eventfd2, 0), C(recvfrom, 0), C(sendto, 0), C(writev, 0),
+	C(read, 0), C(munmap, 0), { 0 }
+};
+
 static const struct class {
 	const char *name;
 	const struct call *calls;	/* NULL: malloc and its kin */
+	int kills;
 } classes[] = {
-	{ "alloc", NULL }, { "map", map_calls }, { "attach", attach_calls }, { "make", make_calls },
-	{ "send", send_calls }, { "wait", wait_calls },
+	{ "alloc", NULL, 0 }, { "map", map_calls, 0 }, { "attach", attach_calls, 0 }, { "make", make_calls, 0 },
+	{ "send", send_calls, 0 }, { "wait", wait_calls, 0 }, { "kill", kill_calls, 1 },
 };
 
 /* ---- what the processes share ---- */
@@ -102,6 +114,7 @@ static struct shared {
 	_Atomic int step[RANKS];	/* of the life */
 	_Atomic int done[RANKS];
 	int aborted;			/* libev has ended the victim */
+	int kills, killed;		/* we are to, we have */
 	_Atomic int broken;		/* a rank is gone, or one thinks so */
 	char where[RANKS][64];		/* in which call it is */
 	char what[RANKS][300];		/* what was wrong */
@@ -339,6 +352,7 @@ static void set_up(void)
 static int await(ptl_event_kind_t kind, int *theirs)
 {
 	double until = now() + BOUND / 2;
+	int must = sh->kills && kind == PTL_EVENT_SEND_END;	/* of a put to the dead, too */
 	ptl_event_t ev;
 	int rc;
 
@@ -347,7 +361,7 @@ static int await(ptl_event_kind_t kind, int *theirs)
 		rc = PtlEQGet(eq, &ev);
 		if (rc == PTL_EQ_EMPTY) {
 			usleep(20);
-			if (sh->broken && now() + 0.3 < until)	/* it need not come */
+			if (sh->broken && !must && now() + 0.3 < until)	/* it need not come */
 				until = now() + 0.3;
 			continue;
 		}
@@ -359,7 +373,7 @@ static int await(ptl_event_kind_t kind, int *theirs)
 			++*theirs;
 		if (ev.type == kind)
 			return out((int)ev.ni_fail_type);
-	} while (now() < until && !gone());
+	} while (now() < until && (must || !gone()));
 	return out(-1);
 }
 
@@ -378,7 +392,7 @@ static void exchange(size_t n, int *puts)
 		if (failed(rc, "PtlPut", CODES(PTL_NO_SPACE)))
 			continue;
 		fail = await(PTL_EVENT_SEND_END, puts);
-		if (fail < 0 && !gone())
+		if (fail < 0 && (sh->kills || !gone()))
 			wrong("no SEND_END");
 		if (fail)
 			continue;
@@ -539,6 +553,8 @@ static __attribute__((noreturn)) void rank(int r, int sock, const struct class *
 	setenv("PTL_MY_JID", text, 1);
 	setenv("PTL_NIDMAP", nodes ? "1:4" : !alone ? "1:1" : "1", 1);
 	setenv("PTL_PIDMAP", !alone ? "300:307" : "300", 1);
+	if (c->kills)		/* who has not come yet is not missed sooner: there is no launcher to see it */
+		setenv("PTL_INIT_TIMEOUT_S", "1", 1);
 	me = r;
 	ni = PTL_INVALID_HANDLE;
 	if (c->calls && r == sh->victim) {
@@ -586,6 +602,10 @@ static void serve(int fd, const struct class *c)
 		while (k->nr != req.data.nr)
 			k++;
 		sh->nr = req.data.nr;
+		if (c->kills) {
+			kill((pid_t)req.pid, SIGKILL);
+			return;
+		}
 		resp.flags = 0;
 		resp.error = -k->err;
 		if (getenv("T_STOP")) {
@@ -608,6 +628,7 @@ static int life(const struct class *c, int victim, int n, struct state *end)
 	memset(sh, 0, sizeof(*sh));
 	sh->victim = victim;
 	sh->by_malloc = !c->calls;
+	sh->kills = c->kills;
 	sh->at = n;
 	sh->nr = -1;
 	serial++;
@@ -642,6 +663,7 @@ static int life(const struct class *c, int victim, int n, struct state *end)
 			if (!sh->done[r])
 				sh->broken = 1;
 			sh->done[r] = 1;
+			sh->killed |= c->kills && r == victim && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 			if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && nodes && !c->calls && r == victim) {
 				aborted++;		/* libev has said a sentence; the launcher ends the others */
 				if (pid[!r] && now() + 0.3 < until)
@@ -661,7 +683,7 @@ static int life(const struct class *c, int victim, int n, struct state *end)
 	for (int r = 0; r < ranks; r++) {
 		const struct state *is = &sh->end[r], *want = &end[r];
 
-		if (n && !sh->what[r][0] && !sh->aborted &&
+		if (n && !sh->what[r][0] && !sh->aborted && !(sh->killed && r == victim) &&
 		    (is->fds > want->fds || is->threads != want->threads || is->vm_mb > want->vm_mb + 8 ||
 		     is->blocks > want->blocks))
 			snprintf(sh->what[r], sizeof(sh->what[r]), "leaves %d descriptors, %d threads, %ld MiB mapped, "
@@ -701,7 +723,8 @@ static void all(const struct class *c, int victim)
 		if (!rc || only || (rc < 0 && sh->count < n) || bad > 20)
 			break;
 	}
-	ok(!bad, "%s: %s, rank %d: %d calls fail, one at a time", scene, c->name, victim, n - 1);
+	ok(!bad, "%s: %s, rank %d: %d calls %s, one at a time", scene, c->name, victim, n - 1,
+	   c->kills ? "kill it" : "fail");
 	if (aborted)
 		diag("%d of them end the process by abort(), in libev, who has no other answer", aborted);
 	aborted = 0;
@@ -724,7 +747,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		for (int v = 0; v < (alone ? 1 : RANKS); v++) {
-			int asked = argc < 3;
+			int asked = argc < 3 && !classes[i].kills;
 
 			for (int k = 2; k < argc; k++)
 				asked |= !strcmp(argv[k], classes[i].name);

@@ -148,8 +148,9 @@ static void fresh(uint8_t some)
 {
 	for (unsigned r = 0; r < RANKS; r++) {
 		rank_[r].page = (struct look_page){
-			.magic = LOOK_MAGIC, .layout = LOOK_LAYOUT, .phase = LOOK_OPEN, .rank = r, .ranks = RANKS + FAR, .nodes = 2,
-			 .local_rank = r, .local_size = RANKS, .nid = 1, .pid = 100 + r, .jid = 5,
+			.magic = LOOK_MAGIC, .layout = LOOK_LAYOUT, .phase = LOOK_OPEN, .rank = r,
+			.ranks = RANKS + FAR, .nodes = 2, .local_rank = r, .local_size = RANKS,
+			.nid = 1, .pid = 100 + r, .jid = 5,
 			.region = address(r, REGION), .region_len = region_len,
 			.far = address(r, FAR_ARRAY), .far_n = FAR,
 			.far_stride = sizeof(rank_[r].far[0]), .far_peer_at = 8, .nal = "gp",
