@@ -19,8 +19,8 @@
  * own, of which the credits keep it from overflowing.
  *
  * MPICH_PTL_MATCH_OFF=hybrid: short messages are packets, matched in CH3's queue; long ones are announced to this
- * portal, which is a polled one then, so that the order of a sender's messages is that of their events. What Portals has
- * matched is only a proposal, since a short message may have taken the receive meanwhile: the queue of ch3_recvq.c
+ * portal, which is a polled one then, so that the order of a sender's messages is that of their events. What Portals
+ * has matched is only a proposal, since a short message may have taken the receive meanwhile: the queue of ch3_recvq.c
  * decides. So the announcement goes to a buffer of ours, and receives for short messages are not posted in Portals.
  *
  * Portals 3.3 has no list of unexpected headers. Their events are given to CH3's handlers of packets, which keep the

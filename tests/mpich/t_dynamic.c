@@ -42,7 +42,8 @@ static void all_pairs(MPI_Comm comm, uint32_t seed)
 			unsigned char *got = in[i * SIZES + s];
 
 			if (i != rank)
-				CHECK(m_wrong(got, sizes[s], seed + 100 * i + s) < 0, "from %d: %zu bytes", i, sizes[s]);
+				CHECK(m_wrong(got, sizes[s], seed + 100 * i + s) < 0, "from %d: %zu bytes", i,
+				      sizes[s]);
 			free(got);
 		}
 	for (s = 0; s < SIZES; s++)

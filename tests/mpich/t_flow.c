@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Flow control: everybody sends to rank 0, which does not look. Nothing is lost or mixed up when it does, an eager sender
- * does not run ahead without bound, and the memory of rank 0 stays bounded.
+ * Flow control: everybody sends to rank 0, which does not look. Nothing is lost or mixed up when it does, an eager
+ * sender does not run ahead without bound, and the memory of rank 0 stays bounded.
  *
  *	t_flow [MESSAGES [BYTES]]
  */
