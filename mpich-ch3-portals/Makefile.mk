@@ -13,7 +13,8 @@ noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_pre.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_impl.h \
     src/mpid/ch3/channels/portals/include/mpidi_ch3_post.h \
-    src/mpid/ch3/channels/portals/include/mpidi_ptl_env.h
+    src/mpid/ch3/channels/portals/include/mpidi_ptl_env.h \
+    src/mpid/ch3/channels/portals/include/mpidi_ptl_win.h
 
 mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_coll.c \
@@ -40,7 +41,12 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_recvq.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \
     src/mpid/ch3/channels/portals/src/ch3_send.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_acc.c \
     src/mpid/ch3/channels/portals/src/ch3_win_fns.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_lock.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_ops.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_reach.c \
+    src/mpid/ch3/channels/portals/src/ch3_win_sync.c \
     src/mpid/ch3/channels/portals/src/ch3_wire.c
 
 endif BUILD_CH3_PORTALS

@@ -406,10 +406,69 @@ void MPIDI_PTL_Wire_name(const MPIDI_PG_t * pg, int rank, char *name, int size);
 #define MPIDI_PTL_WIRE_NAME     104
 #define MPIDI_PTL_WIRE_KEY      "portals_socket"
 
-/* Windows of this channel are reached by packets only: their atomics need no lock between processes. */
-#define MPIDI_CH3I_SHM_MUTEX_LOCK(win_ptr)
-#define MPIDI_CH3I_SHM_MUTEX_UNLOCK(win_ptr)
+/* ch3_win_lock.c */
+extern int MPIDI_PTL_waiting_locks;     /* requests from other nodes that wait for a lock of this rank's windows */
+int MPIDI_PTL_Grant_locks(int *made_progress);
+MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Ctl;
+void MPIDI_PTL_Win_mutex_lock(MPIR_Win * win);
+void MPIDI_PTL_Win_mutex_unlock(MPIR_Win * win);
+
+/* What w[0] of a MPIDI_PTL_PKT_CTL says. */
+enum { MPIDI_PTL_CTL_LOCK = 1, MPIDI_PTL_CTL_GRANTED, MPIDI_PTL_CTL_UNLOCK, MPIDI_PTL_CTL_KICK };
+
+/* CH3 takes these when it applies an accumulate that came by packet: on this node it is not alone. */
+#define MPIDI_CH3I_SHM_MUTEX_LOCK(win_ptr) MPIDI_PTL_Win_mutex_lock(win_ptr)
+#define MPIDI_CH3I_SHM_MUTEX_UNLOCK(win_ptr) MPIDI_PTL_Win_mutex_unlock(win_ptr)
 #define MPIDI_CH3I_SHM_MUTEX_INIT(win_ptr)
 #define MPIDI_CH3I_SHM_MUTEX_DESTROY(win_ptr)
+
+/*
+ * One-sided communication is the channel's own, ch3_win*.c. CH3's functions get other names where they are compiled, and
+ * are called for what only packets reach.
+ */
+extern __typeof__(MPID_Put) MPIDI_PTL_CH3_Put;
+extern __typeof__(MPID_Get) MPIDI_PTL_CH3_Get;
+extern __typeof__(MPID_Accumulate) MPIDI_PTL_CH3_Accumulate;
+extern __typeof__(MPID_Get_accumulate) MPIDI_PTL_CH3_Get_accumulate;
+extern __typeof__(MPID_Fetch_and_op) MPIDI_PTL_CH3_Fetch_and_op;
+extern __typeof__(MPID_Compare_and_swap) MPIDI_PTL_CH3_Compare_and_swap;
+extern __typeof__(MPID_Rput) MPIDI_PTL_CH3_Rput;
+extern __typeof__(MPID_Rget) MPIDI_PTL_CH3_Rget;
+extern __typeof__(MPID_Raccumulate) MPIDI_PTL_CH3_Raccumulate;
+extern __typeof__(MPID_Rget_accumulate) MPIDI_PTL_CH3_Rget_accumulate;
+extern __typeof__(MPID_Win_lock) MPIDI_PTL_CH3_Win_lock;
+extern __typeof__(MPID_Win_unlock) MPIDI_PTL_CH3_Win_unlock;
+extern __typeof__(MPID_Win_lock_all) MPIDI_PTL_CH3_Win_lock_all;
+extern __typeof__(MPID_Win_unlock_all) MPIDI_PTL_CH3_Win_unlock_all;
+extern __typeof__(MPID_Win_flush) MPIDI_PTL_CH3_Win_flush;
+extern __typeof__(MPID_Win_flush_local) MPIDI_PTL_CH3_Win_flush_local;
+extern __typeof__(MPID_Win_flush_all) MPIDI_PTL_CH3_Win_flush_all;
+extern __typeof__(MPID_Win_flush_local_all) MPIDI_PTL_CH3_Win_flush_local_all;
+extern __typeof__(MPID_Win_fence) MPIDI_PTL_CH3_Win_fence;
+extern __typeof__(MPID_Win_attach) MPIDI_PTL_CH3_Win_attach;
+extern __typeof__(MPID_Win_detach) MPIDI_PTL_CH3_Win_detach;
+#ifndef MPIDI_PTL_OWNS_RMA
+#define MPID_Put MPIDI_PTL_CH3_Put
+#define MPID_Get MPIDI_PTL_CH3_Get
+#define MPID_Accumulate MPIDI_PTL_CH3_Accumulate
+#define MPID_Get_accumulate MPIDI_PTL_CH3_Get_accumulate
+#define MPID_Fetch_and_op MPIDI_PTL_CH3_Fetch_and_op
+#define MPID_Compare_and_swap MPIDI_PTL_CH3_Compare_and_swap
+#define MPID_Rput MPIDI_PTL_CH3_Rput
+#define MPID_Rget MPIDI_PTL_CH3_Rget
+#define MPID_Raccumulate MPIDI_PTL_CH3_Raccumulate
+#define MPID_Rget_accumulate MPIDI_PTL_CH3_Rget_accumulate
+#define MPID_Win_lock MPIDI_PTL_CH3_Win_lock
+#define MPID_Win_unlock MPIDI_PTL_CH3_Win_unlock
+#define MPID_Win_lock_all MPIDI_PTL_CH3_Win_lock_all
+#define MPID_Win_unlock_all MPIDI_PTL_CH3_Win_unlock_all
+#define MPID_Win_flush MPIDI_PTL_CH3_Win_flush
+#define MPID_Win_flush_local MPIDI_PTL_CH3_Win_flush_local
+#define MPID_Win_flush_all MPIDI_PTL_CH3_Win_flush_all
+#define MPID_Win_flush_local_all MPIDI_PTL_CH3_Win_flush_local_all
+#define MPID_Win_fence MPIDI_PTL_CH3_Win_fence
+#define MPID_Win_attach MPIDI_PTL_CH3_Win_attach
+#define MPID_Win_detach MPIDI_PTL_CH3_Win_detach
+#endif
 
 #endif /* MPIDI_CH3_IMPL_H_INCLUDED */

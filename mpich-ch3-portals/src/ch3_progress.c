@@ -48,6 +48,7 @@ int MPIDI_PTL_Progress_init(void)
     MPIR_ERR_CHECK(mpi_errno);
     pkt_handler[MPIDI_PTL_PKT_RTS] = MPIDI_PTL_PktHandler_Rts;
     pkt_handler[MPIDI_PTL_PKT_DONE] = MPIDI_PTL_PktHandler_Done;
+    pkt_handler[MPIDI_PTL_PKT_CTL] = MPIDI_PTL_PktHandler_Ctl;
     if (MPIDI_PTL.matching)
         pkt_handler[MPIDI_CH3_PKT_CANCEL_SEND_REQ] = MPIDI_PTL_PktHandler_CancelSendReq;
 
@@ -353,6 +354,10 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
         }
         if (unlikely(MPIDI_PTL.waiting_gets != NULL)) {
             mpi_errno = MPIDI_PTL_Retry_gets(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL_waiting_locks > 0)) {
+            mpi_errno = MPIDI_PTL_Grant_locks(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
         }
         if (is_blocking && state->ch.completion_count != MPIDI_CH3I_progress_completion_count)
