@@ -12,6 +12,7 @@
  * of its owner's control block: in a window over several nodes everything is, since there the owner itself applies what
  * comes by packet, with CH3's code, under the same word. What decides (native below, alignment, size) is the same for
  * every rank, the owner included; of memory attached to a dynamic window, what the registry says of the element.
+ * An atomic instruction takes as long as twenty plain ones, so many elements are changed in bulk: ch3_win_acc.c.
  *
  * Locks of passive target epochs are words in the control block, taken by whoever wants them (ch3_win_lock.c); CH3 is
  * told MPI_MODE_NOCHECK. So CH3's lock packets and lock queues are not used at all; from another node the owner takes
@@ -45,9 +46,12 @@ typedef struct MPIDI_PTL_Win_ctl {
     uint32_t far;                       /* requests of other nodes in the owner's queue: who unlocks tells it */
     uint32_t pad0[11];
     uint32_t acc;                       /* held while something is accumulated that no atomic instruction can do */
-    uint32_t pad1[15];
+    uint32_t bulk;                      /* and while this is set, nobody uses atomic instructions here */
+    uint32_t pad1[14];
+    uint32_t inside;                    /* of the owner as an origin: it is at an atomic instruction, somewhere */
+    uint32_t pad2[15];
     uint64_t regions;                   /* MPIDI_PTL_Regions_t, 0: none */
-    uint64_t pad2[7];
+    uint64_t pad3[7];
 } MPIDI_PTL_Win_ctl_t;
 
 /* A wait for a lock: zeroed at first. */
@@ -86,6 +90,7 @@ typedef struct MPIDI_PTL_Win {
     int one_node;                       /* all ranks of the window are on this node and see each other's memory */
     int pure;                           /* and nothing ever needs CH3 */
     int dynamic;
+    int bulk;                           /* many elements may be changed in bulk */
     int lock_all;                       /* kind of lock_all epoch that is open, or 0 */
     unsigned flushes;
     MPIDI_PTL_Win_ctl_t *ctl;           /* own */

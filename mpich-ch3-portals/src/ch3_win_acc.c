@@ -7,10 +7,18 @@
  * the target's pieces where they are. Memory that only the kernel's copies reach is read, changed and written back
  * under the word; where the kernel refuses, a packet has it done by the owner, under the word. Pair types (MPI_2INT
  * and so on), whose elements may have gaps, go the way of CH3's own code under the word, or by packet.
+ *
+ * In bulk. Many elements are changed by plain instructions, under the word, after everybody has been kept from atomic
+ * ones at this target: who is about to use one sets its own word `inside', then looks at the target's `bulk'; who has
+ * set that makes a barrier in every rank (membarrier(2)) and waits until it has seen each `inside' clear. So the many
+ * small accumulates pay a store and a load, without a fence between; the few large ones pay a system call.
  */
 #include "mpidi_ptl_win.h"
+#include <sched.h>
 
 #define PIECE 4096      /* bytes changed at a time in a copy of far memory */
+#define BULK_FROM 512   /* elements: as many atomic instructions take as long as the system call, or longer */
+#define BULK_MAX (512 * 1024)   /* bytes at a time, so that others get in between */
 
 typedef enum { OTHER, INT4, INT8, FLOAT, DOUBLE } Class_t;
 
@@ -70,6 +78,13 @@ static inline uint64_t read_word(void *p, size_t size)
     BY_SIZE(size, DO)
 #undef DO
     return v;
+}
+
+static inline void write_word(void *p, uint64_t new, size_t size)
+{
+#define DO(t_) __atomic_store_n((t_ *) p, (t_) new, __ATOMIC_RELEASE)
+    BY_SIZE(size, DO)
+#undef DO
 }
 
 static inline uint64_t swap_word(void *p, uint64_t new, size_t size)
@@ -134,6 +149,11 @@ static void change_native(void *target, const void *origin, void *result, size_t
             old = read_word((char *) target + i * size, size);
             memcpy((char *) result + i * size, &old, size);
         }
+        return;
+    }
+    if (op == MPI_REPLACE && result == NULL) {
+        for (i = 0; i < n; i++)
+            write_word((char *) target + i * size, load((const char *) origin + i * size, size), size);
         return;
     }
     if (op == MPI_REPLACE) {
@@ -207,11 +227,87 @@ typedef struct {
     MPI_Op op;
 } Acc_t;
 
+/* May atomic instructions be used at this target now? If so, they may until leave(). */
+static inline int enter(MPIDI_PTL_Win_t * w, MPIDI_PTL_Target_t * t)
+{
+    if (!w->bulk)
+        return TRUE;
+    __atomic_store_n(&w->ctl->inside, 1, __ATOMIC_RELAXED);
+    __asm__ __volatile__("":::"memory");        /* the fence is in bulk_begin() */
+    if (likely(!__atomic_load_n(&t->ctl->bulk, __ATOMIC_ACQUIRE)))
+        return TRUE;
+    __atomic_store_n(&w->ctl->inside, 0, __ATOMIC_RELEASE);
+    return FALSE;
+}
+
+static inline void leave(MPIDI_PTL_Win_t * w)
+{
+    if (w->bulk)
+        __atomic_store_n(&w->ctl->inside, 0, __ATOMIC_RELEASE);
+}
+
+static void bulk_begin(MPIDI_PTL_Win_t * w, MPIDI_PTL_Target_t * t)
+{
+    int i, looks;
+
+    MPIDI_PTL_Acc_lock(t->ctl);
+    __atomic_store_n(&t->ctl->bulk, 1, __ATOMIC_SEQ_CST);
+    smartmap_membarrier();
+    for (i = 0; i < w->n; i++)
+        for (looks = 0; __atomic_load_n(&w->target[i].ctl->inside, __ATOMIC_ACQUIRE); looks++)
+            if (looks > 100)
+                sched_yield();
+}
+
+static void bulk_end(MPIDI_PTL_Target_t * t)
+{
+    __atomic_store_n(&t->ctl->bulk, 0, __ATOMIC_RELEASE);
+    MPIDI_PTL_Acc_unlock(t->ctl);
+}
+
+static void change_bulk(Acc_t * a, char *p, const char *origin, char *result, size_t len)
+{
+    size_t n;
+
+    for (; len > 0; p += n, len -= n) {
+        n = MPL_MIN(len, BULK_MAX);
+        bulk_begin(a->w, a->t);
+        change_locked(p, origin, result, n / a->size, a->type, a->size, a->op);
+        bulk_end(a->t);
+        if (origin != NULL)
+            origin += n;
+        if (result != NULL)
+            result += n;
+    }
+}
+
+/*
+ * Elements that the processor has instructions for, in memory where everybody uses them. More than one: under the word,
+ * too, so that programs see an accumulate of a structure as bytes as one change. MPI does not promise that, but other
+ * libraries do it, and MPICH's own tests expect it.
+ */
+static void change_aligned(MPIDI_PTL_Win_t * w, MPIDI_PTL_Target_t * t, void *p, const void *origin, void *result,
+                           size_t n, MPI_Datatype type, size_t size, MPI_Op op)
+{
+    if (n == 1 && likely(enter(w, t))) {
+        change_native(p, origin, result, 1, type, size, op);
+        leave(w);
+        return;
+    }
+    MPIDI_PTL_Acc_lock(t->ctl);
+    change_native(p, origin, result, n, type, size, op);
+    MPIDI_PTL_Acc_unlock(t->ctl);
+}
+
 static void change(Acc_t * a, char *p, int native, const char *origin, char *result, size_t len)
 {
-    /* the processor has an instruction for it, and everybody uses that */
+    size_t n = len / a->size;
+
     if (native && a->size <= 8 && !(a->size & (a->size - 1)) && !((uintptr_t) p & (a->size - 1))) {
-        change_native(p, origin, result, len / a->size, a->type, a->size, a->op);
+        if (n >= BULK_FROM && a->w->bulk && (result != NULL || a->op != MPI_REPLACE) && a->op != MPI_NO_OP)
+            change_bulk(a, p, origin, result, len);
+        else
+            change_aligned(a->w, a->t, p, origin, result, n, a->type, a->size, a->op);
         return;
     }
     MPIDI_PTL_Acc_lock(a->t->ctl);
@@ -536,7 +632,7 @@ int MPID_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
     char *p = one_word(&win->ptl->target[target_rank], target_disp, datatype, win, &size);
 
     if (likely(p != NULL && (*MPIR_OP_HDL_TO_DTYPE_FN(op)) (datatype) == MPI_SUCCESS)) {
-        change_native(p, origin_addr, result_addr, 1, datatype, size, op);
+        change_aligned(win->ptl, &win->ptl->target[target_rank], p, origin_addr, result_addr, 1, datatype, size, op);
         return MPI_SUCCESS;
     }
     mpi_errno = try_acc(origin_addr, 1, datatype, result_addr, 1, datatype, target_rank, target_disp, 1, datatype, op,
@@ -611,7 +707,14 @@ int MPID_Compare_and_swap(const void *origin_addr, const void *compare_addr, voi
   fn_fail:
     return mpi_errno;
   fn_native:
-    old = compare_word(p, load(compare_addr, size), load(origin_addr, size), size);
+    if (likely(enter(w, t))) {
+        old = compare_word(p, load(compare_addr, size), load(origin_addr, size), size);
+        leave(w);
+    } else {
+        MPIDI_PTL_Acc_lock(t->ctl);
+        old = compare_word(p, load(compare_addr, size), load(origin_addr, size), size);
+        MPIDI_PTL_Acc_unlock(t->ctl);
+    }
     memcpy(result_addr, &old, size);
     goto fn_exit;
 }

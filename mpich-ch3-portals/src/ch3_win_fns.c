@@ -8,8 +8,9 @@
  * attach) is in them, too: no rank is left alone in a collective.
  */
 #include "mpidi_ptl_win.h"
+#include <sys/mman.h>
 
-enum { SEES_NODE = 1, DIRECT = 2, FAILED = 4 };
+enum { SEES_NODE = 1, DIRECT = 2, FAILED = 4, MEMBARRIER = 8 };
 
 typedef struct Info {
     MPI_Aint base, size;
@@ -66,6 +67,15 @@ static void free_regions(MPIDI_PTL_Win_t * w)
     }
 }
 
+/* The pages of a freed window are the system's again, not only the arena's. */
+static void give_back(void *mem, size_t size)
+{
+    uintptr_t lo = ((uintptr_t) mem + 4095) & ~(uintptr_t) 4095, hi = ((uintptr_t) mem + size) & ~(uintptr_t) 4095;
+
+    if (hi > lo && hi - lo >= 65536 && madvise((void *) lo, hi - lo, MADV_REMOVE) != 0)
+        madvise((void *) lo, hi - lo, MADV_DONTNEED);   /* a job of one process: private memory */
+}
+
 static void free_win(MPIDI_PTL_Win_t * w)
 {
     if (w == NULL)
@@ -77,6 +87,7 @@ static void free_win(MPIDI_PTL_Win_t * w)
     } else {
         MPL_free(w->ctl);
     }
+    give_back(w->mem, w->mem_size);
     smartmap_free(w->mem, w->mem_size);
     MPL_free(w);
 }
@@ -101,6 +112,8 @@ static void fill_info(MPIR_Win * win, void *base, MPI_Aint size, int disp_unit, 
     info->ctl = (uintptr_t) w->ctl;
     if (w->ctl_in_arena && attach_node(w))
         info->flags |= SEES_NODE;
+    if (smartmap_membarrier_ok())
+        info->flags |= MEMBARRIER;
     if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return;
     s = MPIDI_PTL_Segment_of(base, size);
@@ -127,7 +140,9 @@ static int set_targets(MPIR_Win * win, const Info_t * info)
         if (!(info[i].flags & SEES_NODE))
             node_ok = FALSE;
     }
-    w->one_node = node_ok && on_node == w->n;
+    w->one_node = w->bulk = node_ok && on_node == w->n;
+    for (i = 0; i < w->n; i++)
+        w->bulk = w->bulk && (info[i].flags & MEMBARRIER);
     w->pure = w->one_node && !w->dynamic;
     for (i = 0; i < w->n; i++) {
         MPIDI_PTL_Target_t *t = &w->target[i];
@@ -194,6 +209,8 @@ static int exchange(void *base, MPI_Aint size, int disp_unit, MPIR_Win * win, in
     MPL_free(info);
     return mpi_errno;
   fn_fail:
+    free_win(win->ptl);
+    win->ptl = NULL;
     goto fn_exit;
 }
 
@@ -216,16 +233,17 @@ static void *alloc_in_arena(MPIDI_PTL_Win_t * w, size_t size)
 static int allocate(MPI_Aint size, int disp_unit, MPIR_Info * info ATTRIBUTE((unused)),
                     MPIR_Comm * comm ATTRIBUTE((unused)), void *baseptr, MPIR_Win ** winp)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, in_arena;
     MPIR_Win *win = *winp;
     void *mem;
 
     win->ptl = new_win(win->comm_ptr);
     mem = alloc_in_arena(win->ptl, size);
+    in_arena = mem != NULL;
     if (mem == NULL && size > 0)
         mem = MPL_malloc(size, MPL_MEM_RMA);
     mpi_errno = exchange(mem, size, disp_unit, win, size < 0 || (size > 0 && mem == NULL));
-    if (mpi_errno != MPI_SUCCESS && win->ptl != NULL && mem != win->ptl->mem)
+    if (mpi_errno != MPI_SUCCESS && !in_arena)
         MPL_free(mem);
     MPIR_ERR_CHECK(mpi_errno);
     *(void **) baseptr = mem;
@@ -335,6 +353,8 @@ static int allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info ATTRIB
     MPL_free(sizes);
     return mpi_errno;
   fn_fail:
+    free_win(win->ptl);
+    win->ptl = NULL;
     goto fn_exit;
 }
 

@@ -27,12 +27,23 @@ int MPIDI_PTL_Before_packets(MPIR_Win * win, int rank)
         mpi_errno = MPIDI_PTL_Wait_lock(win, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    if (t->proc >= 0 && hidden++ == 0) {
+    if (t->proc < 0)
+        goto fn_exit;
+    /* CH3 must not wait meanwhile, since then other threads would see our connection as it is then. */
+    while ((win->op_pool_head == NULL && global_rma_op_pool_head == NULL) ||
+           (win->target_pool_head == NULL && global_rma_target_pool_head == NULL) ||
+           (MPIR_CVAR_CH3_RMA_ACTIVE_REQ_THRESHOLD >= 0 &&
+            MPIDI_CH3I_RMA_Active_req_cnt > MPIR_CVAR_CH3_RMA_ACTIVE_REQ_THRESHOLD / 2)) {
+        mpi_errno = MPIDI_CH3_Progress_poke();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (hidden++ == 0) {
         MPIDI_Comm_get_vc(win->comm_ptr, win->ptl->rank, &vc);
         own_node = vc->node_id;
         vc->node_id = -1;
     }
 
+  fn_exit:
   fn_fail:
     return mpi_errno;
 }
