@@ -423,8 +423,8 @@ enum { MPIDI_PTL_CTL_LOCK = 1, MPIDI_PTL_CTL_GRANTED, MPIDI_PTL_CTL_UNLOCK, MPID
 #define MPIDI_CH3I_SHM_MUTEX_DESTROY(win_ptr)
 
 /*
- * One-sided communication is the channel's own, ch3_win*.c. CH3's functions get other names where they are compiled, and
- * are called for what only packets reach.
+ * One-sided communication is the channel's own, ch3_win*.c. CH3's functions get other names where they are compiled,
+ * and are called for what only packets reach.
  */
 extern __typeof__(MPID_Put) MPIDI_PTL_CH3_Put;
 extern __typeof__(MPID_Get) MPIDI_PTL_CH3_Get;

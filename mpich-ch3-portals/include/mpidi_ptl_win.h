@@ -27,7 +27,7 @@
 #include "mpidrma.h"
 #include <smartmap.h>
 
-/* Memory of another rank's, attached to a dynamic window under the address it has here: slots, in memory of the rank. */
+/* Memory of another rank, attached to a dynamic window under the address it has here: slots, in the user's memory. */
 #define MPIDI_PTL_REGIONS 63
 typedef struct MPIDI_PTL_Region {
     uint64_t size;                      /* 0: free. Written last, cleared first */

@@ -335,7 +335,8 @@ int MPIDI_PTL_PktHandler_Ctl(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data
             mpi_errno = MPIDI_PTL_Grant_locks(&made_progress);
             break;
         default:
-            MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_INTERN, "**intern", "**intern %s", "a control packet of no known kind");
+            MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_INTERN, "**intern", "**intern %s",
+                                 "a control packet of no known kind");
     }
 
   fn_fail:

@@ -196,7 +196,8 @@ int MPID_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
 {
     int mpi_errno = MPI_SUCCESS, done;
     size_t len;
-    char *far = simple(origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, &len);
+    char *far = simple(origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                       &len);
 
     if (likely(far != NULL)) {
         copy_any(far, origin_addr, len);
@@ -223,7 +224,8 @@ int MPID_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, 
 {
     int mpi_errno = MPI_SUCCESS, done;
     size_t len;
-    char *far = simple(origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, &len);
+    char *far = simple(origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                       &len);
 
     if (likely(far != NULL)) {
         copy_any(origin_addr, far, len);

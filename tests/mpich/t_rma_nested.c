@@ -116,8 +116,8 @@ static void attach_many(void)
 			MPI_Win_attach(dyn, p, sizeof(long));
 			MPI_Get_address(p, &addr[i]);
 		}
-		MPI_Sendrecv(addr, PIECES, MPI_AINT, (m_rank + m_size - 1) % m_size, 1, theirs, PIECES, MPI_AINT, next, 1,
-			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(addr, PIECES, MPI_AINT, (m_rank + m_size - 1) % m_size, 1, theirs, PIECES, MPI_AINT, next,
+			     1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 		MPI_Win_lock(MPI_LOCK_SHARED, next, 0, dyn);
 		for (int i = 0; i < PIECES; i++) {
 			MPI_Get(&got, 1, MPI_LONG, next, theirs[i], 1, MPI_LONG, dyn);

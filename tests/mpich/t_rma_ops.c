@@ -203,7 +203,8 @@ static void put_types(int epoch)
 	MPI_Accumulate(src, 1, col, next, at[next], 1, third, MPI_SUM, win);
 	end(epoch, next);
 	for (int i = 0; i < N; i++)
-		CHECK(p[3 * i] == 2 * (prev * 10000 + i) && p[3 * i + 1] == 0x55555555, "%s: sum %d", kind_name[kind], i);
+		CHECK(p[3 * i] == 2 * (prev * 10000 + i) && p[3 * i + 1] == 0x55555555, "%s: sum %d", kind_name[kind],
+		      i);
 	MPI_Barrier(MPI_COMM_WORLD);
 	begin(epoch, next);
 	MPI_Get_accumulate(src, 1, col, back, 1, col, next, at[next], 1, third, MPI_MAX, win);
@@ -292,7 +293,8 @@ static void atomics(void)
 	CHECK(c->d == ROUNDS / 2., "%s: %g", kind_name[kind], c->d);
 	CHECK(c->z == ROUNDS * (1 + 2 * I), "%s: %g", kind_name[kind], creal(c->z));
 	CHECK(c->ld == ROUNDS / 4.L, "%s: %Lg", kind_name[kind], c->ld);
-	CHECK(c->loc.v >= (m_size - 1) * ROUNDS && c->loc.i == m_size - 1, "%s: %g %d", kind_name[kind], c->loc.v, c->loc.i);
+	CHECK(c->loc.v >= (m_size - 1) * ROUNDS && c->loc.i == m_size - 1, "%s: %g %d", kind_name[kind], c->loc.v,
+	      c->loc.i);
 	CHECK(c->crooked == ROUNDS, "%s: %ld", kind_name[kind], (long)c->crooked);
 	for (int i = 0; i < 70; i++)
 		CHECK(c->arr[i] == i * ROUNDS, "%s: %d: %ld", kind_name[kind], i, (long)c->arr[i]);
