@@ -70,6 +70,7 @@ typedef struct MPIDI_PTL_Target {
     uint8_t native;                     /* atomic instructions, for what they can do */
     uint8_t asked, granted;             /* of a far target, while locked */
     uint8_t packets;                    /* operations may need CH3 */
+    uint8_t looks_near;                 /* to CH3, which compares the nodes' numbers: see ch3_win_ops.c */
     int locked;
     int proc;                           /* its local rank, -1: on another node */
     MPIDI_PTL_Win_ctl_t *ctl;           /* here; NULL: only messages reach it */

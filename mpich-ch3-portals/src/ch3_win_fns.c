@@ -131,7 +131,9 @@ static int set_targets(MPIR_Win * win, const Info_t * info)
 {
     int mpi_errno = MPI_SUCCESS, i, node_ok = TRUE, on_node = 0;
     MPIDI_PTL_Win_t *w = win->ptl;
+    MPIDI_VC_t *vc, *own_vc;
 
+    MPIDI_Comm_get_vc(win->comm_ptr, w->rank, &own_vc);
     w->dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
     for (i = 0; i < w->n; i++) {
         if (w->target[i].proc < 0)
@@ -149,6 +151,8 @@ static int set_targets(MPIR_Win * win, const Info_t * info)
         char *there = (char *) (uintptr_t) info[i].there;
         int direct = t->proc >= 0 && node_ok && (info[i].flags & DIRECT);
 
+        MPIDI_Comm_get_vc(win->comm_ptr, i, &vc);
+        t->looks_near = vc->node_id == own_vc->node_id;
         t->disp_unit = info[i].disp_unit;
         t->there = (char *) info[i].base;
         if (i == w->rank)

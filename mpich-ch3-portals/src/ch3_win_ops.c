@@ -8,9 +8,11 @@
 
 /*
  * CH3 sends a packet where the target is on another node; where it is not, it takes the window for shared memory. Of
- * targets on our node that only packets reach, it must not know that they are here: what it compares is our own
- * connection's node with theirs.
+ * targets on our node that only packets reach, and of those of another job whose node has our node's number, it must not
+ * think that they are near: what it compares is our own connection's node with theirs.
  */
+#define NOWHERE (-4711)
+
 static int hidden, own_node;
 
 int MPIDI_PTL_Before_packets(MPIR_Win * win, int rank)
@@ -27,7 +29,7 @@ int MPIDI_PTL_Before_packets(MPIR_Win * win, int rank)
         mpi_errno = MPIDI_PTL_Wait_lock(win, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    if (t->proc < 0)
+    if (!t->looks_near)
         goto fn_exit;
     /* CH3 must not wait meanwhile, since then other threads would see our connection as it is then. */
     while ((win->op_pool_head == NULL && global_rma_op_pool_head == NULL) ||
@@ -40,7 +42,7 @@ int MPIDI_PTL_Before_packets(MPIR_Win * win, int rank)
     if (hidden++ == 0) {
         MPIDI_Comm_get_vc(win->comm_ptr, win->ptl->rank, &vc);
         own_node = vc->node_id;
-        vc->node_id = -1;
+        vc->node_id = NOWHERE;
     }
 
   fn_exit:
@@ -52,7 +54,7 @@ void MPIDI_PTL_After_packets(MPIR_Win * win, int rank)
 {
     MPIDI_VC_t *vc;
 
-    if (win->ptl->target[rank].proc >= 0 && --hidden == 0) {
+    if (win->ptl->target[rank].looks_near && --hidden == 0) {
         MPIDI_Comm_get_vc(win->comm_ptr, win->ptl->rank, &vc);
         vc->node_id = own_node;
     }

@@ -164,8 +164,8 @@ int MPID_Win_flush(int dest, MPIR_Win * win)
 
     MPIR_ERR_CHKANDJUMP(!MPIDI_PTL_In_passive_epoch(win), mpi_errno, MPI_ERR_RMA_SYNC, "**rmasync");
     if (unlikely(t->packets)) {
-        /* Of a target on its node CH3 thinks that there is nothing to flush: all of them, then. */
-        mpi_errno = t->proc >= 0 ? MPIDI_PTL_CH3_Win_flush_all(win) : MPIDI_PTL_CH3_Win_flush(dest, win);
+        /* Of a target that it takes for near CH3 thinks that there is nothing to flush: all of them, then. */
+        mpi_errno = t->looks_near ? MPIDI_PTL_CH3_Win_flush_all(win) : MPIDI_PTL_CH3_Win_flush(dest, win);
         MPIR_ERR_CHECK(mpi_errno);
     }
     full_fence();
@@ -182,7 +182,7 @@ int MPID_Win_flush_local(int dest, MPIR_Win * win)
 
     MPIR_ERR_CHKANDJUMP(!MPIDI_PTL_In_passive_epoch(win), mpi_errno, MPI_ERR_RMA_SYNC, "**rmasync");
     if (unlikely(t->packets)) {
-        mpi_errno = t->proc >= 0 ? MPIDI_PTL_CH3_Win_flush_local_all(win) : MPIDI_PTL_CH3_Win_flush_local(dest, win);
+        mpi_errno = t->looks_near ? MPIDI_PTL_CH3_Win_flush_local_all(win) : MPIDI_PTL_CH3_Win_flush_local(dest, win);
         MPIR_ERR_CHECK(mpi_errno);
     }
     mpi_errno = poke(win->ptl, FALSE);
