@@ -46,7 +46,8 @@ perl "$src/portals/man/generate" --check --src "$src" > log 2>&1
 ok $? "every argument, constant, member and code of the headers has its text"
 sed 's/^/# /' log
 # A header that lacks something must be found.
-mkdir -p lack/portals/rt lack/nal/smartmap lack/portals/man
+mkdir -p lack/portals/rt lack/nal/smartmap lack/portals/man lack/mpich-ch3-portals
+cp -r "$src/mpich-ch3-portals/include" lack/mpich-ch3-portals/
 cp -r "$src/portals/include" lack/portals/; cp "$src/portals/rt/p3_knobs.h" lack/portals/rt/; cp "$src/nal/smartmap/smartmap.h" lack/nal/smartmap/
 chmod -R u+w lack
 sed -i -e '/^ \* @ack_req:/d' -e 's|^int PtlInit|int PtlNobodyKnows_np(void);\n&|' lack/portals/include/p3api/api.h
