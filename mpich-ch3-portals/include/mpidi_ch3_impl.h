@@ -99,8 +99,9 @@ typedef struct MPIDI_PTL_Request {
     MPIDI_PTL_Link_t link[3];           /* in the chains of its queue's index */
     uint64_t turn;                      /* a posted receive's: order of posting */
     /* matched in Portals: see ch3_match.c */
-    char *room;                         /* our buffer for a receive, or NULL: the user's */
-    intptr_t room_sz, user_sz;
+    char *room;                         /* our buffer for a receive */
+    int room_kind;
+    intptr_t user_sz;
     ptl_handle_md_t md;
     uint8_t in_portals;                 /* it has an entry there, or an event of it is to come */
     uint8_t queue_only;                 /* it should have one, but has not */

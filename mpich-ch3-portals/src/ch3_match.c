@@ -7,8 +7,8 @@
  *
  *     posted receives, oldest first  |  marker  |  overflow buffers
  *
- * A posted receive is an entry with a descriptor for one message, over the user's buffer or, where that is not one
- * piece or too short for the envelope of a long message, over a buffer of ours. The marker has no descriptor and takes
+ * A posted receive is an entry with a descriptor for one message, over a buffer of ours from which a short message is
+ * copied to the user's; a long one only leaves its envelope there. The marker has no descriptor and takes
  * nothing: it is the place in front of which receives are inserted, while buffers come and go behind it. Overflow
  * buffers take what no receive was posted for; credits (ch3_credit.c) see to it that they and the queue of events
  * always have room.
@@ -37,73 +37,81 @@
  */
 #include "mpidi_ch3_impl.h"
 
-#define CELLS           64      /* made at a time */
+/* Buffers for short messages, of three lengths: MPIDI_PTL_CELL, ROOM, and the longest message's. Kept when free. */
+#define ROOM            512
+#define MADE_AT_A_TIME  (32 * 1024)     /* bytes */
+#define KINDS           3
 
-/* A buffer for a short receive. */
-union cell {
-    union cell *next;
-    char room[MPIDI_PTL_CELL];
+struct room {
+    struct room *next;
 };
-static union cell *cells;
+static struct room *rooms[KINDS];
 static ptl_handle_me_t marker;
 static int queue_only;          /* posted receives that are not in Portals */
 
-static void *get_cell(void)
+static size_t length_of(int kind)
 {
-    union cell *c = cells;
-    int i;
+    static const size_t lengths[KINDS - 1] = { MPIDI_PTL_CELL, ROOM };
 
-    if (unlikely(c == NULL)) {
-        c = MPL_malloc(CELLS * sizeof(*c), MPL_MEM_BUFFER);
-        if (c == NULL)
-            return NULL;
-        for (i = 0; i < CELLS; i++) {
-            c[i].next = cells;
-            cells = &c[i];
-        }
-        c = cells;
-    }
-    cells = c->next;
-    return c;
+    return kind < KINDS - 1 ? lengths[kind] : MPL_MAX(ROOM, (size_t) MPIDI_PTL.short_max);
 }
 
-static void free_room(MPIDI_PTL_Request_t * ch)
+static char *get_room(int kind)
 {
-    if (ch->room_sz == MPIDI_PTL_CELL) {
-        ((union cell *) ch->room)->next = cells;
-        cells = (union cell *) ch->room;
-    } else {
-        MPL_free(ch->room);
+    struct room *r = rooms[kind];
+    size_t len = length_of(kind);
+    char *more;
+    int i;
+
+    if (unlikely(r == NULL)) {
+        int n = MPL_MAX(1, MADE_AT_A_TIME / len);
+
+        more = MPL_malloc(n * len, MPL_MEM_BUFFER);
+        if (more == NULL)
+            return NULL;
+        for (i = 0; i < n; i++) {
+            r = (struct room *) (more + i * len);
+            r->next = rooms[kind];
+            rooms[kind] = r;
+        }
     }
+    rooms[kind] = r->next;
+    return (char *) r;
+}
+
+static inline void free_room(MPIDI_PTL_Request_t * ch)
+{
+    struct room *r = (struct room *) ch->room;
+
+    r->next = rooms[ch->room_kind];
+    rooms[ch->room_kind] = r;
     ch->room = NULL;
 }
 
-/* Where the message of @rreq goes. */
+/*
+ * Where the message of @rreq goes: to a buffer of ours. It may be the envelope of a long one, which must not lie in the
+ * user's: programs have several receives under way into the same buffer, and the data of one would run over it.
+ */
 static int place(MPIR_Request * rreq, ptl_md_t * md)
 {
     MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
-    intptr_t user_sz;
-    MPI_Aint dt_true_lb = 0;
-    int contig = TRUE;
+    intptr_t user_sz, len;
 
     if (likely(HANDLE_IS_BUILTIN(rreq->dev.datatype))) {
         user_sz = rreq->dev.user_count * (intptr_t) MPIR_Datatype_get_basic_size(rreq->dev.datatype);
     } else {
         MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
+        MPI_Aint dt_true_lb ATTRIBUTE((unused));
+        int contig ATTRIBUTE((unused));
 
         MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, contig, user_sz, dt_ptr, dt_true_lb);
     }
     ch->user_sz = user_sz;
-    if (likely(contig && user_sz >= MPIDI_PTL_RTS_SIZE) && !MPIDI_PTL.hybrid) {
-        ch->room = NULL;
-        md->start = (char *) MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb);
-        md->length = user_sz;
-        return TRUE;
-    }
-    ch->room_sz = MPIDI_PTL.hybrid ? MPIDI_PTL_CELL : MPL_MAX(MPIDI_PTL_CELL, MPL_MIN(user_sz, MPIDI_PTL.short_max));
-    ch->room = ch->room_sz == MPIDI_PTL_CELL ? get_cell() : MPL_malloc(ch->room_sz, MPL_MEM_BUFFER);
+    len = MPIDI_PTL.hybrid ? 0 : MPL_MIN(user_sz, MPIDI_PTL.short_max);
+    ch->room_kind = len <= MPIDI_PTL_CELL ? 0 : len <= ROOM ? 1 : 2;
+    ch->room = get_room(ch->room_kind);
     md->start = ch->room;
-    md->length = ch->room_sz;
+    md->length = length_of(ch->room_kind);
     return ch->room != NULL;
 }
 

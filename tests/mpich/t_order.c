@@ -108,6 +108,26 @@ static void t_full_inboxes_lose_nothing(int N)
 	free(in);
 }
 
+/*
+ * As benchmarks of bandwidth do: many receives under way into one buffer, from a peer that sends at the same time. What
+ * lies there in the end nobody knows, but all end, and what travels with the messages is not run over by their data.
+ */
+static void t_receives_share_a_buffer(int bytes, int window)
+{
+	static unsigned char out[100000], in[100000];
+	MPI_Request req[128];
+	int i, round, peer = m_rank ^ 1;
+
+	for (round = 0; peer < m_size && round < 20; round++) {
+		for (i = 0; i < window; i++)
+			MPI_Irecv(in, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &req[i]);
+		for (i = 0; i < window; i++)
+			MPI_Isend(out, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &req[window + i]);
+		m_waitall(2 * window, req);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	m_start(&argc, &argv);
@@ -117,5 +137,9 @@ int main(int argc, char **argv)
 	t_full_inboxes_lose_nothing(4000);
 	t_full_inboxes_lose_nothing(30000);
 	t_full_inboxes_lose_nothing(100000);
+	t_receives_share_a_buffer(64, 64);
+	t_receives_share_a_buffer(4000, 64);
+	t_receives_share_a_buffer(65536, 2);
+	t_receives_share_a_buffer(65536, 64);
 	return m_finish();
 }
