@@ -227,8 +227,19 @@ int MPID_Win_fence(int assert, MPIR_Win * win)
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
-    if (!win->ptl->pure)
-        return MPIDI_PTL_CH3_Win_fence(assert, win);
+    if (!win->ptl->pure) {
+        mpi_errno = MPIDI_PTL_CH3_Win_fence(assert, win);
+        MPIR_ERR_CHECK(mpi_errno);
+        /*
+         * CH3 leaves a barrier behind that ends some time. When that is in another epoch, CH3 does not say that this one
+         * may begin (fence_barrier_complete), and an MPI_Win_start waits for ever in MPI_Win_complete.
+         */
+        while (win->sync_request_cnt > 0) {
+            mpi_errno = wait_progress_engine();
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        return MPI_SUCCESS;
+    }
     MPIR_ERR_CHKANDJUMP(!may_begin(win) || win->states.exposure_state != MPIDI_RMA_NONE, mpi_errno, MPI_ERR_RMA_SYNC,
                         "**rmasync");
     full_fence();
