@@ -8,8 +8,8 @@
 
 /*
  * CH3 sends a packet where the target is on another node; where it is not, it takes the window for shared memory. Of
- * targets on our node that only packets reach, and of those of another job whose node has our node's number, it must not
- * think that they are near: what it compares is our own connection's node with theirs.
+ * targets on our node that only packets reach, and of those of another job whose node has our node's number, it must
+ * not think that they are near: what it compares is our own connection's node with theirs.
  */
 #define NOWHERE (-4711)
 

@@ -231,8 +231,8 @@ int MPID_Win_fence(int assert, MPIR_Win * win)
         mpi_errno = MPIDI_PTL_CH3_Win_fence(assert, win);
         MPIR_ERR_CHECK(mpi_errno);
         /*
-         * CH3 leaves a barrier behind that ends some time. When that is in another epoch, CH3 does not say that this one
-         * may begin (fence_barrier_complete), and an MPI_Win_start waits for ever in MPI_Win_complete.
+         * CH3 leaves a barrier behind that ends some time. When that is in another epoch, CH3 does not say that this
+         * one may begin (fence_barrier_complete), and an MPI_Win_start waits for ever in MPI_Win_complete.
          */
         while (win->sync_request_cnt > 0) {
             mpi_errno = wait_progress_engine();

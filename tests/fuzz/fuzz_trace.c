@@ -24,6 +24,7 @@ int ptl_trace_main(int argc, char **argv);
 #include "fuzz.h"
 
 static jmp_buf gave_up;
+static size_t mapped[4];	/* bytes of each of files[] */
 
 static _Noreturn void leaves(int status)
 {
@@ -85,7 +86,7 @@ static const char *value(const char *p, int depth)
 static void forget(void)
 {
 	for (uint32_t i = 0; i < n_files; i++)
-		munmap((char *)(uintptr_t)files[i].rec - P3_TRACE_HEAD, 1);
+		munmap((char *)(uintptr_t)files[i].rec - P3_TRACE_HEAD, mapped[i]);
 	for (uint32_t i = 0; i < n_procs; i++)
 		free(procs[i].ifaces);
 	free(files);
@@ -125,6 +126,7 @@ static void one_file(const uint8_t *data, size_t n, uint8_t good)
 	must(pwrite(fd, zeros, sizeof(zeros), 0) == sizeof(zeros) && pwrite(fd, &h, sizeof(h), 0) == sizeof(h));
 	must(pwrite(fd, data + k, n - k, sizeof(zeros)) == (ssize_t)(n - k));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	mapped[n_files] = sizeof(zeros) + n - k;
 	read_file(path);
 	close(fd);
 }
