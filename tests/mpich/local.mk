@@ -5,8 +5,8 @@ EXTRA_DIST += tests/mpich
 P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/env:tests/mpich/env:limit=300
 P3_TESTS += mpich/wrappers:tests/mpich/wrappers:limit=400
 P3_TESTS += mpich/abi:tests/mpich/abi:limit=500
-P3_TESTS += mpich/suite:tests/mpich/suite:limit=1800
-# the whole of it, in all modes: tests/mpich/suite --full
-P3_TESTS += mpich/modes:tests/mpich/suite:limit=1800,args=--quick+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
+# Of MPICH's suite what there is time for; the whole of it, in all modes: tests/mpich/suite --full
+P3_TESTS += mpich/suite:tests/mpich/suite:limit=900,args=pt2pt+rma
+P3_TESTS += mpich/modes:tests/mpich/suite:limit=900,args=--quick+--mode+default+--mode+off+--mode+hybrid+--mode+nodes
 P3_TESTS += mpich/programs:tests/mpich/programs:limit=1200
 P3_TESTS += mpich/gdb:tests/mpich/gdb:limit=200
