@@ -16,6 +16,8 @@ if [ "$1" = syscalls ]; then
 fi
 . "$src/report.sh"
 [ -z "$counts_skip" ] || { echo "1..0 # SKIP $counts_skip"; exit 0; }
+# Matched in CH3's queues: a receive that is matched in Portals is posted there, too, which is counted apart (memdpost).
+export MPICH_PTL_MATCH_OFF=1
 echo 1..2
 N=32
 for op in send recv; do
