@@ -361,8 +361,8 @@ static int post_overflow(char *buf)
     };
 
     /*
-     * In front of the others: one sees nearly all traffic and stays in the cache. Not with bypass: there all but the one
-     * in use must be empty, since what finds no room is lost (in front of a polled portal it waits).
+     * In front of the others: one sees nearly all traffic and stays in the cache. Not with bypass: there all but the
+     * one in use must be empty, since what finds no room is lost (in front of a polled portal it waits).
      */
     if (MPIDI_PTL.bypass)
         rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER,
