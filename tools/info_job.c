@@ -220,8 +220,8 @@ static void copy_far(struct info_rank *r)
 	char *array;
 
 	free_far(r);
-	if (!p->far || !len || p->far_n > 1u << 20 || p->far_stride > 4096 || p->far_rank_at + 4 > p->far_stride ||
-	    p->far_peer_at + 8 > p->far_stride)
+	if (!p->far || !len || p->far_n > 1u << 20 || p->far_stride > 4096 || p->far_stride < 8 ||
+	    p->far_rank_at > p->far_stride - 4 || p->far_peer_at > p->far_stride - 8)
 		return;
 	array = malloc(len);
 	r->far = calloc(p->far_n, sizeof(*r->far));

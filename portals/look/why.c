@@ -343,6 +343,15 @@ static bool unfinished(const struct fr_peer *p)
 	       p->ch[1].base != p->ch[1].next || p->ch[1].q;
 }
 
+/* A bool in a copy of another process's memory: it may hold any byte. */
+static bool is_set(const bool *there)
+{
+	unsigned char byte;
+
+	memcpy(&byte, there, 1);
+	return byte != 0;
+}
+
 static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 {
 	const struct look_rank *r = &v->r[i];
@@ -351,7 +360,7 @@ static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 	uint32_t out, oldest = p->wait[p->req_done % FR_REQS].pt;
 	char a[64], b[64];
 
-	if (p->gone || !unfinished(p))
+	if (is_set(&p->gone) || !unfinished(p))
 		return false;
 	q = other_side(v, t, r->rank);
 	out = p->ch[0].next - p->ch[0].base + p->ch[1].next - p->ch[1].base;
@@ -362,7 +371,7 @@ static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 	tell(v, LOOK_WAITS, (int)i, t,
 	     "%s has %u requests to %s unanswered (the oldest is to portal %u), %u frames not acknowledged%s%s",
 	     who(r, a), p->req_next - p->req_done, b, oldest, out, p->ch[0].q ? ", more in line" : "",
-	     p->blocked ? "; the connection takes no more now" : "");
+	     is_set(&p->blocked) ? "; the connection takes no more now" : "");
 	arrow(i, t == (int)i ? -1 : t);
 	for (int k = 0; k < 2; k++) {
 		const struct fr_chan *c = &p->ch[k];
@@ -382,7 +391,7 @@ static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 	if (t >= 0 && stands(&v->r[t])) {
 		tell(v, LOOK_CAUSE, t, -1, "%s takes no frames while it stands still", b);
 		node[t].held = true;
-	} else if (t >= 0 && p->ch[FR_REQUEST].busy) {
+	} else if (t >= 0 && is_set(&p->ch[FR_REQUEST].busy)) {
 		uint32_t pt = p->ch[0].base != p->ch[0].next ? oldest : 0;
 
 		tell(v, LOOK_NOTE, t, (int)i, "%s has answered that it is busy", b);
