@@ -18,7 +18,7 @@
 #define MPIDI_PTL_OWNS_RECVQ
 #include "mpidi_ch3_impl.h"
 
-#define INDEX_FROM      16
+#define INDEX_FROM      32
 #define FIRST_CHAINS    256     /* a power of 2; doubled when chains have two requests on average */
 
 /* Which parts a key leaves out: the kind of a receive, the number of a table of messages. */
