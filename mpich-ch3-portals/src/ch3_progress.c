@@ -327,10 +327,7 @@ static void yield_between_tests(void)
 int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
 {
     int mpi_errno = MPI_SUCCESS, idle = 0, rounds = 0;
-    const int attend = is_blocking && MPIDI_PTL.bypass;
 
-    if (attend)
-        PtlAttend_np(MPIDI_PTL.ni, 1);
     do {
         int made_progress = FALSE, hook_progress = FALSE;
 
@@ -384,8 +381,6 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
     } while (!is_blocking || state->ch.completion_count == MPIDI_CH3I_progress_completion_count);
 
   fn_exit:
-    if (attend)
-        PtlAttend_np(MPIDI_PTL.ni, 0);
     if (is_blocking)
         state->ch.completion_count = MPIDI_CH3I_progress_completion_count;
     return mpi_errno;

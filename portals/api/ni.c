@@ -384,18 +384,6 @@ P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id
 	return PTL_OK;
 }
 
-P3A_API int PtlAttend_np(ptl_handle_ni_t h, int on)
-{
-	struct nal_ni *ni;
-
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
-	if (!ni)
-		return PTL_NI_INVALID;
-	ni->nal->attend(ni, on != 0);
-	return PTL_OK;
-}
-
 P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 {
 	struct nal_ni *ni;

@@ -400,52 +400,6 @@ static void t_nobody_waits_for_an_owner_that_polls_no_longer(void)
 	polled(0, 0);
 }
 
-/* An owner that attends to an ordinary portal gets each message once and in order; afterwards there is bypass again. */
-static void t_attending_ends_with_bypass(void)
-{
-	enum { N = 5000 };
-	double until = t_now() + 30;
-
-	polled(1, sizeof(dst));
-	TGT {
-		OK(PtlPTPolled_np(ni, PT, 0));
-		OK(PtlAttend_np(ni, 1));
-		OK(PtlAttend_np(ni, 1));	/* they nest */
-		OK(PtlAttend_np(ni, 0));
-	}
-	p_step();
-	INI {
-		for (unsigned i = 0; i < N; i++) {
-			OK(put(8, i));
-			if (p_tgt)
-				CHECK_INT(p_get(eq, ev), PTL_OK);
-			else if (i % 100 == 0)
-				sched_yield();
-		}
-	}
-	if (p_tgt && !p_ini) {
-		for (unsigned i = 0; i < N && t_now() < until; i++) {
-			CHECK_INT(p_get(eq, ev), PTL_OK);
-			if (ev->hdr_data != i)
-				CHECK_INT(ev->hdr_data, i);
-		}
-	}
-	p_step();
-	TGT { OK(PtlAttend_np(ni, 0)); }
-	p_step();
-	INI {
-		OK(p_put_full(src, 8, PTL_ACK_REQ, PT, 1, 0, N, ieq));	/* the target makes no call */
-		ACKED(ieq, ev, 1);
-	}
-	t_barrier();
-	TGT {
-		CHECK_INT(p_get(eq, ev), PTL_OK);
-		CHECK_INT(ev->hdr_data, N);
-	}
-	p_step();
-	polled(0, 0);
-}
-
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -453,7 +407,7 @@ int main(void)
 		T(t_ordinary_puts_keep_their_order_behind_a_polled_one),
 		T(t_put_too_long_for_an_inbox_is_illegal), T(t_polled_data_arrive_whole),
 		T(t_polled_portal_acks_and_drops), T(t_back_to_bypass), T(t_switched_while_peers_send),
-		T(t_nobody_waits_for_an_owner_that_polls_no_longer), T(t_attending_ends_with_bypass), { 0 }
+		T(t_nobody_waits_for_an_owner_that_polls_no_longer), { 0 }
 	};
 
 	return p_main(cases);

@@ -775,24 +775,6 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
  */
 int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
 
-/**
- * PtlAttend_np - the caller begins, or ends, a loop of calls that fetch events
- * @ni: handle of an open interface
- * @on: 1: until the matching call with 0 this thread calls PtlEQGet, PtlEQPeek, PtlEQPoll or PtlEQWait again and again,
- *	and does nothing else that takes longer than a microsecond. 0: it has ended
- *
- * For libraries with a waiting loop of their own. Short messages are then left in the caller's inbox, as they are while
- * it is inside PtlEQWait, instead of being matched and completed by their initiators whenever these find the caller
- * between two of its calls: that costs several times more. Messages wait for a caller that does not come back; none is
- * lost. Calls may be nested, and made by several threads. A child of fork() begins without.
- *
- * Return:
- *   PTL_NI_INVALID: @ni is not an open interface
- * Source: An extension of this library.
- * See: PtlEQGet, PtlEQWait, PtlPTPolled_np
- */
-int PtlAttend_np(ptl_handle_ni_t ni, int on);
-
 #ifdef __cplusplus
 }
 #endif
