@@ -245,6 +245,9 @@ int MPIDI_PTL_Send_waiting(int *made_progress);
 int MPIDI_PTL_Credit_init(int n_ranks);
 void MPIDI_PTL_Credit_fini(void);
 void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc);
+void MPIDI_PTL_Credit_used(const ptl_event_t * ev, int in_overflow);
+void MPIDI_PTL_Credit_room(intptr_t bytes);
+void MPIDI_PTL_Give_back_if_room(int rank, int events, intptr_t bytes);
 int MPIDI_PTL_Credit_reply(const ptl_event_t * ev);
 
 /* May a message with @bytes of data go now? */
@@ -273,6 +276,10 @@ static inline void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t byt
 {
     MPIDI_PTL_Counts_t *c = &MPIDI_PTL.given_back[vc->pg_rank];
 
+    if (unlikely(MPIDI_PTL.bypass)) {
+        MPIDI_PTL_Give_back_if_room(vc->pg_rank, events, bytes);
+        return;
+    }
     c->events += events;
     c->bytes += bytes;
 }

@@ -11,12 +11,30 @@
  * they are out of the overflow buffer and, if no receive was posted, out of the memory where they waited for one; so
  * this memory is bounded, too. The counts lie open to gets (portal MPIDI_PTL_PT_CREDIT): a sender that has used half of
  * what it had fetches them. Nobody sends credits, and a stream of messages in one direction needs no answer.
+ *
+ * With bypass a message that finds no room is lost (in front of a polled portal it waits), and what is out of a buffer
+ * leaves no room behind: that comes when the whole buffer is posted again, after its last message. A sender that sleeps
+ * in the middle of a copy delays that, while others fill the buffers behind. So the owner promises no more bytes than
+ * it has room for: what it cannot give back now it owes, and pays when a buffer is posted again.
  */
 #include "mpidi_ch3_impl.h"
 
 typedef MPIDI_PTL_Counts_t counts_t;
 
 static ptl_handle_md_t md_known;
+
+/* With bypass: */
+static int64_t room;            /* bytes that overflow buffers are sure to take */
+static int64_t promised;        /* bytes that may come, whatever has become of those of which no event was seen yet */
+static counts_t *owed;          /* to each of n_owed ranks */
+static int n_owed;
+static int owing;               /* anything at all */
+
+/* Bytes of overflow buffers that credits stand for: a message without bytes may be an envelope. */
+static inline int64_t weight(int64_t events, int64_t bytes)
+{
+    return events * MPIDI_PTL_RTS_SIZE + bytes;
+}
 
 int MPIDI_PTL_Credit_init(int n_ranks)
 {
@@ -36,8 +54,8 @@ int MPIDI_PTL_Credit_init(int n_ranks)
                                                                          MPIDI_PTL_env.unex_events / peers));
     MPIDI_PTL.credit_bytes = MPL_MAX(MPIDI_PTL.short_max, MPIDI_PTL_env.unex_buffer_size / peers);
     /* one buffer may be in use and hold what is given back already; the end of each may be too short for a message */
-    MPIDI_PTL.overflow_sz = (peers * (MPIDI_PTL.credit_bytes + MPIDI_PTL.credit_events * MPIDI_PTL_RTS_SIZE)) /
-        (MPIDI_PTL_OVERFLOWS - 1) + 2 * MPIDI_PTL.short_max;
+    promised = peers * weight(MPIDI_PTL.credit_events, MPIDI_PTL.credit_bytes);
+    MPIDI_PTL.overflow_sz = promised / (MPIDI_PTL_OVERFLOWS - 1) + 2 * MPIDI_PTL.short_max;
     MPIDI_PTL.eq_match = MPIDI_PTL.eq;
     if (MPIDI_PTL.bypass) {
         rc = PtlEQAlloc(MPIDI_PTL.ni, peers * MPIDI_PTL.credit_events + 2 * MPIDI_PTL_OVERFLOWS, PTL_EQ_HANDLER_NONE,
@@ -47,7 +65,9 @@ int MPIDI_PTL_Credit_init(int n_ranks)
 
     MPIDI_PTL.given_back = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
     MPIDI_PTL.known = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.given_back || !MPIDI_PTL.known, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    owed = MPL_calloc(n_ranks, sizeof(counts_t), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.given_back || !MPIDI_PTL.known || !owed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    n_owed = n_ranks;
     md.start = MPIDI_PTL.known;
     md.user_ptr = MPIDI_PTL.known;
     md.eq_handle = MPIDI_PTL.eq_get;
@@ -71,6 +91,47 @@ void MPIDI_PTL_Credit_fini(void)
 {
     MPL_free(MPIDI_PTL.given_back);
     MPL_free(MPIDI_PTL.known);
+    MPL_free(owed);
+}
+
+/* With bypass: a message of a peer has come, to an overflow buffer or to a posted receive. */
+void MPIDI_PTL_Credit_used(const ptl_event_t * ev, int in_overflow)
+{
+    promised -= weight(1, MPIDI_PTL_HDR_KIND(ev->hdr_data) == MPIDI_PTL_RTS ? 0 : ev->rlength);
+    if (in_overflow)
+        room -= ev->mlength;
+}
+
+/* Give back, or owe. */
+void MPIDI_PTL_Give_back_if_room(int rank, int events, intptr_t bytes)
+{
+    counts_t *o = &owed[rank], *c = &MPIDI_PTL.given_back[rank];
+    int64_t w;
+
+    o->events += events;
+    o->bytes += bytes;
+    w = weight(o->events, o->bytes);
+    if (unlikely(room - promised < w)) {
+        owing = TRUE;
+        return;
+    }
+    promised += w;
+    c->events += o->events;
+    c->bytes += o->bytes;
+    o->events = o->bytes = 0;
+}
+
+/* With bypass: there is room for @bytes more. */
+void MPIDI_PTL_Credit_room(intptr_t bytes)
+{
+    int r;
+
+    room += bytes;
+    if (likely(!owing))
+        return;
+    owing = FALSE;
+    for (r = 0; r < n_owed; r++)
+        MPIDI_PTL_Give_back_if_room(r, 0, 0);
 }
 
 /* Fetch the peer's counts, unless that is under way. */
