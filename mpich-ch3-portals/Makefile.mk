@@ -41,6 +41,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_recvq.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \
     src/mpid/ch3/channels/portals/src/ch3_send.c \
+    src/mpid/ch3/channels/portals/src/ch3_taken.c \
     src/mpid/ch3/channels/portals/src/ch3_win_acc.c \
     src/mpid/ch3/channels/portals/src/ch3_win_fns.c \
     src/mpid/ch3/channels/portals/src/ch3_win_lock.c \

@@ -31,7 +31,6 @@
 
 #define MPIDI_PTL_AS_LENGTH     ((ptl_size_t) 1 << 47)  /* a user address space */
 #define MPIDI_PTL_EQ_SIZE       128     /* of packets: what finds no room waits in the inbox */
-#define MPIDI_PTL_MAX_GETS      255     /* on their way: places in the queue of replies, where nothing could wait */
 /*
  * Receive buffers for packets: what finds none of them waits in the inbox. A buffer is full when it has no room for the
  * largest packet any more; it is then posted anew in front of the other, so one of them sees nearly all traffic and
@@ -108,6 +107,8 @@ typedef struct MPIDI_PTL_Request {
     uint8_t disowned;                   /* and nobody waits for it any more */
     uint8_t kind;                       /* a send's */
     uint8_t how;                        /* the data are fetched: see ch3_rndv.c */
+    uint8_t taken;                      /* before there is a receive: see ch3_taken.c */
+    uint8_t left_queue;                 /* and there is one now */
 } MPIDI_PTL_Request_t;
 _Static_assert(sizeof(MPIDI_PTL_Request_t) <= sizeof(struct MPIDI_CH3I_Request), "it lies in req->ch");
 
@@ -127,6 +128,7 @@ typedef struct MPIDI_PTL_State {
     int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
     intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
+    intptr_t take_max;          /* and of the longest that does not wait for its receive */
     int tag_errors;             /* bits of a tag that do not count */
     int64_t credit_events, credit_bytes;        /* of one peer */
     MPIDI_PTL_Counts_t *given_back;     /* credits, by us, to each rank */
@@ -292,6 +294,7 @@ void MPIDI_PTL_Coll_fini(void);
 void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
 void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes);
 void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc);
+MPIR_Request *MPIDI_PTL_Recvq_unexpected(void);
 
 /* ch3_eager.c */
 extern MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops;
@@ -364,6 +367,14 @@ int MPIDI_PTL_Take_replies(int *made_progress);
 int MPIDI_PTL_Get_done(const ptl_event_t * ev);
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Rts;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_Done;
+
+/* ch3_taken.c */
+extern int MPIDI_PTL_takes_waiting;
+int MPIDI_PTL_Take(MPIDI_VC_t * vc, MPIR_Request * rreq);
+int MPIDI_PTL_Take_waiting(int *made_progress);
+int MPIDI_PTL_Taken_reply(MPIR_Request * rreq, const ptl_event_t * ev, int *mpi_errno_p);
+void MPIDI_PTL_Taken_leaves(MPIR_Request * rreq);
+int MPIDI_PTL_Taken_settle(void);
 
 /* ch3_layout.c */
 typedef struct MPIDI_PTL_Run {

@@ -21,6 +21,10 @@
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
       "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
+    X(max_short_size, BYTES, "MPICH_MAX_SHORT_MSG_SIZE", 0, 1 << 30, 0, 128000, "",                                 \
+      "Messages of up to this many bytes do not wait for their receive: what is too long to travel with its envelope " \
+      "is fetched when its receiver looks, into its own memory where no receive was posted (of which "              \
+      "MPICH_UNEX_BUFFER_SIZE is the limit). 0: only those that travel with their envelope.")                       \
     X(copies, WORD, "MPICH_PTL_COPIES", 0, 2, 0, 0, "auto|one|two",                                                 \
       "The transports that the SMARTMAP paper compares. one: every message waits until its receiver copies it from " \
       "the sender's buffer. two: it goes into the receiver's inbox and out again, a long one in pieces. auto: "     \
@@ -35,6 +39,9 @@
       "How many messages may be on their way to a rank that does not look.")                                        \
     X(send_credits, NUM, "MPICH_PTL_SEND_CREDITS", 0, 65536, 0, 0, "messages",                                      \
       "How many of them may be of one sender; 0: the events, shared out.")                                          \
+    X(other_events, NUM, "MPICH_PTL_OTHER_EVENTS", 8, 65536, 256, 2048, "events",                                   \
+      "Events of other kinds than messages that may come at once: so many fetches of long messages may be under way " \
+      "to a rank, the others wait.")                                                                                \
     X(spin, NUM, "MPICH_PTL_SPIN", 1, 1000000000, 2000, 2000, "looks",                                              \
       "How many times a blocking call looks for a message before it gives up the core "                             \
       "(at most 20 where the node has more ranks than cores).")                                                     \

@@ -140,7 +140,7 @@ void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc)
     MPIDI_PTL_VC_t *ch = VC_CH(vc);
     ptl_process_id_t id = { ch->nid, ch->pid };
 
-    if (ch->asking || MPIDI_PTL.gets == MPIDI_PTL_MAX_GETS)
+    if (ch->asking || MPIDI_PTL.gets >= MPIDI_PTL_env.other_events)
         return;
     if (PtlGetRegion(md_known, vc->pg_rank * sizeof(counts_t), sizeof(counts_t), id, MPIDI_PTL_PT_CREDIT, 0,
                      (ptl_match_bits_t) (uintptr_t) vc, MPIR_Process.rank * sizeof(counts_t)) != PTL_OK)

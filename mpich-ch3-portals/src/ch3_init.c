@@ -82,8 +82,11 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.bypass;
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
+    if (MPIDI_PTL_env.max_short_size > 0)
+        MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL.short_max, MPIDI_PTL_env.max_short_size);
     if (MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_ONE)
         MPIDI_PTL.short_max = 0;
+    MPIDI_PTL.take_max = MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_AUTO ? MPIDI_PTL_env.max_short_size : 0;
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
     MPIDI_PTL_CHECK(rc, "PtlGetRank");
     MPIR_ERR_CHKANDJUMP1((int) ptl_size != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**intern", "**intern %s",
@@ -245,7 +248,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIDI_PTL.spin = MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIDI_PTL_env.spin) : MPIDI_PTL_env.spin;
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
-    rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_MAX_GETS, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq_get);
+    rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_env.other_events, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq_get);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
     mpi_errno = init_ids(pg);
     MPIR_ERR_CHECK(mpi_errno);

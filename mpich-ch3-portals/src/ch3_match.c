@@ -458,6 +458,8 @@ int MPIDI_PTL_PktHandler_CancelSendReq(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, v
         mpi_errno = MPIDI_PTL_Take_matches();
         MPIR_ERR_CHECK(mpi_errno);
     }
+    mpi_errno = MPIDI_PTL_Taken_settle();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3_PktHandler_CancelSendReq(vc, pkt, data, buflen, rreqp);
 
   fn_fail:

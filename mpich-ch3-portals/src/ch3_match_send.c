@@ -248,6 +248,47 @@ static int match_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dat
                              MPIDI_REQUEST_TYPE_SEND, request);
 }
 
+/* MPI_Cancel: a message that still waits for credit has not left. Of any other the receiver must be asked. */
+static int match_cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
+{
+    int mpi_errno = MPI_SUCCESS, was_incomplete;
+    MPIR_Request *prev = NULL, *r, *csr_sreq = NULL;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_cancel_send_req_t *const pkt = &upkt.cancel_send_req;
+
+    for (r = VC_CH(vc)->waiting_head; r != NULL && r != sreq; r = r->next)
+        prev = r;
+    if (r != NULL) {
+        if (prev != NULL)
+            prev->next = sreq->next;
+        else
+            VC_CH(vc)->waiting_head = sreq->next;
+        if (VC_CH(vc)->waiting_tail == sreq)
+            VC_CH(vc)->waiting_tail = prev;
+        MPIR_STATUS_SET_CANCEL_BIT(sreq->status, TRUE);
+        mpi_errno = MPID_Request_complete(sreq);
+        MPIR_Request_free(sreq);        /* the queue's */
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    MPIDI_CH3U_Request_increment_cc(sreq, &was_incomplete);     /* until the answer comes */
+    if (!was_incomplete)
+        MPIR_Request_add_ref(sreq);
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_CANCEL_SEND_REQ);
+    pkt->match = sreq->dev.match;
+    pkt->match.parts.rank = sreq->comm->rank;
+    pkt->sender_req_id = sreq->handle;
+    mpi_errno = MPIDI_CH3_iStartMsg(vc, pkt, sizeof(*pkt), &csr_sreq);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (csr_sreq != NULL)
+        MPIR_Request_free(csr_sreq);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 static int match_issend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                         MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
 {
@@ -269,4 +310,5 @@ MPIDI_Comm_ops_t MPIDI_PTL_Match_ops = {
     .issend = match_issend,
     .rsend = match_irsend,
     .irsend = match_irsend,
+    .cancel_send = match_cancel_send,
 };

@@ -49,7 +49,7 @@ int MPIDI_PTL_Progress_init(void)
     pkt_handler[MPIDI_PTL_PKT_RTS] = MPIDI_PTL_PktHandler_Rts;
     pkt_handler[MPIDI_PTL_PKT_DONE] = MPIDI_PTL_PktHandler_Done;
     pkt_handler[MPIDI_PTL_PKT_CTL] = MPIDI_PTL_PktHandler_Ctl;
-    if (MPIDI_PTL.matching)
+    if (MPIDI_PTL.matching || MPIDI_PTL.take_max > 0)
         pkt_handler[MPIDI_CH3_PKT_CANCEL_SEND_REQ] = MPIDI_PTL_PktHandler_CancelSendReq;
 
   fn_exit:
@@ -351,6 +351,10 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking)
         }
         if (unlikely(MPIDI_PTL.waiting_gets != NULL)) {
             mpi_errno = MPIDI_PTL_Retry_gets(&made_progress);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (unlikely(MPIDI_PTL_takes_waiting)) {
+            mpi_errno = MPIDI_PTL_Take_waiting(&made_progress);
             MPIR_ERR_CHECK(mpi_errno);
         }
         if (unlikely(MPIDI_PTL_waiting_locks > 0)) {

@@ -213,6 +213,8 @@ static inline void remove_request(struct queue *q, MPIR_Request * rreq)
 static inline void remove_unexpected(MPIR_Request * rreq)
 {
     remove_request(&unexpected, rreq);
+    if (unlikely(REQ_CH(rreq)->taken))
+        MPIDI_PTL_Taken_leaves(rreq);
     if (REQ_CH(rreq)->left > 0)
         MPIDI_PTL_Give_back(REQ_CH(rreq)->vc, 0, REQ_CH(rreq)->left);
 }
@@ -247,6 +249,8 @@ static inline void append_unexpected(MPIR_Request * rreq)
 {
     REQ_CH(rreq)->vc = holder;
     REQ_CH(rreq)->left = holds;
+    REQ_CH(rreq)->taken = 0;
+    REQ_CH(rreq)->left_queue = FALSE;
     holds = 0;
     append(&unexpected, rreq);
 }
@@ -312,6 +316,12 @@ static inline MPIR_Request *find_unexpected(uint64_t key, int kind)
         if ((clear_errors(rreq->dev.match) & kind_mask[kind]) == key)
             break;
     return rreq;
+}
+
+/* The oldest message for which there is no receive. */
+MPIR_Request *MPIDI_PTL_Recvq_unexpected(void)
+{
+    return unexpected.head;
 }
 
 int MPIDI_CH3U_Recvq_init(void)
@@ -382,6 +392,7 @@ static void complete_with_error(struct queue *q, MPIR_Request * rreq, int error)
         if (MPIDI_PTL.matching && !MPIDI_PTL_Unpost(rreq))
             MPIDI_PTL_Disown(rreq);
     } else {
+        (void) MPIDI_PTL_Taken_settle();
         remove_unexpected(rreq);
     }
     rreq->status.MPI_ERROR = error;
@@ -405,6 +416,7 @@ static MPIR_Request *create_posted(int source, int tag, int context_id, void *us
     rreq->dev.user_count = user_count;
     rreq->dev.datatype = datatype;
     REQ_CH(rreq)->rts_addr = 0;
+    REQ_CH(rreq)->taken = 0;
     return rreq;
 }
 

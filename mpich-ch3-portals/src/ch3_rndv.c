@@ -28,7 +28,8 @@
 #define RETRIES 8               /* in one turn */
 static MPIR_Request *wait_tail;
 
-enum { CONTIG, RUN, LIST };     /* w[1] of an RTS: one of these, and four times the length of a RUN's blocks */
+/* w[1] of an RTS: one of these, and four times the length of a RUN's blocks. TAKE: CONTIG, and see ch3_taken.c */
+enum { CONTIG, RUN, LIST, TAKE };
 #define RTS_KIND        3
 #define MAX_PIECES      16      /* gets of one message on their way */
 #define RUN_MIN         256     /* a layout with fewer bytes to a run, on average, takes longer than packing them */
@@ -83,23 +84,37 @@ static uint64_t max_runs(intptr_t data_sz)
     return 8 + data_sz / RUN_MIN;
 }
 
+/* Our copy of the data, or NULL; freed with the request. */
+static void *packed(MPIR_Request * sreq, intptr_t data_sz)
+{
+    MPI_Aint n;
+
+    if (sreq->dev.ext_hdr_ptr == NULL) {
+        sreq->dev.ext_hdr_ptr = MPL_malloc(data_sz, MPL_MEM_BUFFER);
+        if (sreq->dev.ext_hdr_ptr != NULL)
+            MPIR_Typerep_pack(sreq->dev.user_buf, sreq->dev.user_count, sreq->dev.datatype, 0, sreq->dev.ext_hdr_ptr,
+                              data_sz, &n);
+        REQ_CH(sreq)->how = CONTIG;
+    }
+    return sreq->dev.ext_hdr_ptr;
+}
+
+/* May the receiver have the data before there is a receive? */
+static int may_be_taken(const MPIR_Request * sreq, intptr_t data_sz)
+{
+    return unlikely(data_sz <= MPIDI_PTL.take_max) && MPIDI_Request_get_type(sreq) != MPIDI_REQUEST_TYPE_SSEND;
+}
+
 /* Our layout or our copy of the data; freed with the request. */
 static MPIDI_PTL_Layout_t *prepare(MPIR_Request * sreq, intptr_t data_sz, int here)
 {
-    MPI_Aint packed;
-
     if (sreq->dev.ext_hdr_ptr == NULL) {
         sreq->dev.ext_hdr_ptr = MPIDI_PTL_Layout_make(sreq->dev.user_buf, sreq->dev.user_count, sreq->dev.datatype,
                                                       data_sz, max_runs(data_sz));
         REQ_CH(sreq)->how = LIST;
     }
-    if (sreq->dev.ext_hdr_ptr == NULL && here && data_sz <= PACKED_MAX) {
-        sreq->dev.ext_hdr_ptr = MPL_malloc(data_sz, MPL_MEM_BUFFER);
-        if (sreq->dev.ext_hdr_ptr != NULL)
-            MPIR_Typerep_pack(sreq->dev.user_buf, sreq->dev.user_count, sreq->dev.datatype, 0, sreq->dev.ext_hdr_ptr,
-                              data_sz, &packed);
-        REQ_CH(sreq)->how = CONTIG;
-    }
+    if (sreq->dev.ext_hdr_ptr == NULL && here && data_sz <= PACKED_MAX)
+        return packed(sreq, data_sz);
     return sreq->dev.ext_hdr_ptr;
 }
 
@@ -144,8 +159,12 @@ void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr
         return;                 /* without an address the receiver asks for packets */
     if (contig)
         rts->addr = (uint64_t) (uintptr_t) MPIR_get_contig_ptr(sreq->dev.user_buf, dt_true_lb);
+    else if (may_be_taken(sreq, data_sz))
+        rts->addr = (uint64_t) (uintptr_t) packed(sreq, data_sz);
     else
         describe(vc, sreq, data_sz, rts);
+    if (rts->addr != 0 && may_be_taken(sreq, data_sz))
+        rts->w[1] = TAKE;
 }
 
 /* The same as it has come in a put: @data from data_sz on. */
@@ -233,7 +252,7 @@ static int get(MPIR_Request * rreq, void *to, size_t len, uint64_t from)
     int rc = PTL_NO_SPACE;
 
     /* the match bits are for us: the peer's descriptor takes any */
-    if (MPIDI_PTL.gets < MPIDI_PTL_MAX_GETS)
+    if (MPIDI_PTL.gets < MPIDI_PTL_env.other_events)
         rc = PtlGetRegion(MPIDI_PTL.md_get, (ptl_size_t) (uintptr_t) to, len, id, MPIDI_PTL_PT_MEM, 0,
                           (ptl_match_bits_t) (uintptr_t) rreq, from);
     if (rc == PTL_OK)
@@ -483,9 +502,12 @@ static int arrived(MPIR_Request * rreq, intptr_t len)
 /* REPLY_END */
 int MPIDI_PTL_Get_done(const ptl_event_t * ev)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Request *rreq = (MPIR_Request *) (uintptr_t) ev->match_bits;
 
     MPIDI_PTL.gets--;
+    if (unlikely(MPIDI_PTL.take_max > 0) && MPIDI_PTL_Taken_reply(rreq, ev, &mpi_errno))
+        return mpi_errno;
     if (REQ_CH(rreq)->how == PIECES)
         REQ_CH(rreq)->pieces->gets--;
     if (likely(ev->ni_fail_type == PTL_NI_OK && ev->mlength > 0))
@@ -570,6 +592,8 @@ int MPIDI_PTL_Take_replies(int *made_progress)
 /* @found: of a posted receive; otherwise of a request that keeps the message until there is one. */
 int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const MPIDI_PTL_pkt_rts_t * rts)
 {
+    int mpi_errno = MPI_SUCCESS;
+
     rreq->status.MPI_SOURCE = rts->match.parts.rank;
     rreq->status.MPI_TAG = rts->match.parts.tag;
     MPIR_STATUS_SET_COUNT(rreq->status, rts->data_sz);
@@ -578,10 +602,18 @@ int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
     REQ_CH(rreq)->rts_addr = rts->addr;
     rreq->dev.pending_pkt.ptl_rts = *rts;
+    if (rts->w[1] == TAKE)
+        rreq->dev.pending_pkt.ptl_rts.w[1] = CONTIG;
     if (found)
         return MPIDI_PTL_RndvRecv(vc, rreq);
+    if (rts->w[1] == TAKE) {
+        mpi_errno = MPIDI_PTL_Take(vc, rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     MPIDI_CH3_Progress_signal_completion();     /* a probe may be waiting for it */
-    return MPI_SUCCESS;
+
+  fn_fail:
+    return mpi_errno;
 }
 
 int MPIDI_PTL_PktHandler_Rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
@@ -613,5 +645,6 @@ int MPIDI_PTL_PktHandler_Done(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt
     *buflen = 0;
     *rreqp = NULL;
     MPIR_Request_get_ptr(pkt->ptl_done.sender_req_id, sreq);
+    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_EAGER_MSG);  /* who cancels it waits for no second DONE */
     return MPID_Request_complete(sreq);
 }

@@ -5,6 +5,8 @@
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
  *	t_env bypass		is a message taken while the receiver is not in MPI?
  *	t_env transport		does a short send wait for its receive, and is a long message fetched by its receiver?
+ *	t_env leaves BYTES...	do messages leave that no receive was posted for?
+ *	t_env fetches		how many messages are fetched at once from a sender that is stopped
  *	t_env wait		CPU time in ms of a rank that waits for 400 ms
  *	t_env copies		which layers copy by the long copy routine, and whose it is
  *	t_env hints FILE	hints of FILE, and what is written to it is read again
@@ -14,6 +16,7 @@
 #include "m.h"
 #include <portals3.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -150,6 +153,93 @@ static void credits(int bytes)
 	m_waitall(N, req);
 	if (m_rank == 0)
 		printf("left %d\n", left ? left : N);
+	free(buf);
+}
+
+/* Each rank waits for its own sends, one contiguous, one not, one synchronous, before any receive is posted. */
+static void leaves(int bytes)
+{
+	const double t = MPI_Wtime() + 0.4;
+	char *out = malloc(2 * (size_t)bytes), *in = malloc(bytes);
+	MPI_Datatype halves;
+	MPI_Request req[3];
+	int flag[3] = { 0 }, i;
+
+	MPI_Type_vector(bytes / 2, 1, 2, MPI_BYTE, &halves);
+	MPI_Type_commit(&halves);
+	m_fill(out, 2 * (size_t)bytes, 1 + m_rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Isend(out, bytes, MPI_BYTE, !m_rank, 1, MPI_COMM_WORLD, &req[0]);
+	MPI_Isend(out, 2, halves, !m_rank, 2, MPI_COMM_WORLD, &req[1]);
+	MPI_Issend(out, bytes, MPI_BYTE, !m_rank, 3, MPI_COMM_WORLD, &req[2]);
+	while (MPI_Wtime() < t)
+		for (i = 0; i < 3; i++)
+			if (!flag[i])
+				MPI_Test(&req[i], &flag[i], MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	CHECK(!flag[2], "a synchronous send ends without a receive");
+	for (i = 0; i < 3; i++) {
+		MPI_Status st;
+		int n;
+
+		memset(in, 0, bytes);
+		MPI_Recv(in, bytes, MPI_BYTE, !m_rank, 1 + i, MPI_COMM_WORLD, &st);
+		MPI_Get_count(&st, MPI_BYTE, &n);
+		CHECK(n == (i == 1 ? bytes / 2 * 2 : bytes), "%d bytes", n);
+		if (i != 1)
+			CHECK(m_wrong(in, bytes, 2 - m_rank) < 0);
+	}
+	m_waitall(3, req);
+	if (m_rank == 0)
+		printf("%d %s %s, ", bytes, flag[0] ? "leaves" : "waits", flag[1] ? "leaves" : "waits");
+	MPI_Type_free(&halves);
+	free(out);
+	free(in);
+}
+
+/* MPI's own calls come here. */
+static int n_gets;
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t len, ptl_process_id_t id, ptl_pt_index_t pt,
+		 ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t remote)
+{
+	static __typeof__(PtlGetRegion) *real;
+	int rc;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "PtlGetRegion");
+	rc = real(md, offset, len, id, pt, ac, bits, remote);
+	n_gets += rc == PTL_OK && len == LONG;
+	return rc;
+}
+
+/* A stopped sender of another node answers no get. */
+static void fetches(void)
+{
+	enum { LONGS = 40 };
+	static MPI_Request req[LONGS];
+	char *buf = calloc(LONGS, LONG);
+	int i, flag, pid = getpid(), early;
+
+	MPI_Bcast(&pid, 1, MPI_INT, 1, MPI_COMM_WORLD);
+	if (m_rank == 1) {
+		for (i = 0; i < LONGS; i++)
+			MPI_Isend(buf + (size_t)i * LONG, LONG, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req[i]);
+		MPI_Send(&i, 1, MPI_INT, 0, LONGS, MPI_COMM_WORLD);
+	} else {
+		MPI_Recv(&i, 1, MPI_INT, 1, LONGS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		kill(pid, SIGSTOP);
+		usleep(50000);
+		n_gets = 0;
+		for (i = 0; i < LONGS; i++)
+			MPI_Irecv(buf + (size_t)i * LONG, LONG, MPI_BYTE, 1, i, MPI_COMM_WORLD, &req[i]);
+		MPI_Testall(LONGS, req, &flag, MPI_STATUSES_IGNORE);
+		early = n_gets;
+		kill(pid, SIGCONT);
+		printf("fetches %d\n", early);
+	}
+	m_waitall(LONGS, req);
+	CHECK(m_rank == 1 || n_gets == LONGS, "%d fetches", n_gets);
 	free(buf);
 }
 
@@ -295,6 +385,11 @@ int main(int argc, char **argv)
 		transport();
 	else if (argc > 1 && !strcmp(argv[1], "wait"))
 		wait_for_it();
+	else if (argc > 1 && !strcmp(argv[1], "fetches"))
+		fetches();
+	else if (argc > 2 && !strcmp(argv[1], "leaves"))
+		for (int i = 2; i < argc; i++)
+			leaves(atoi(argv[i]));
 	else if (argc > 1 && !strcmp(argv[1], "copies"))
 		copies();
 	else if (argc > 2 && !strcmp(argv[1], "hints"))
