@@ -40,7 +40,7 @@
 
 enum msg_type { M_CHALLENGE = 1, M_HELLO, M_START, M_JOIN, M_MAIL, M_FILES, M_TAKEN, M_READY, M_GO, M_ABORT };
 
-struct msg {
+struct smap_msg {
 	uint32_t magic, version;	/* these two stay first in every version */
 	uint32_t type;
 	uint32_t rank, size;
@@ -65,10 +65,10 @@ struct smap_conn {
 	int done;			/* has answered in this step */
 	uint64_t nonce, their_nonce;
 	int memfd;
-	struct msg msg;
+	struct smap_msg msg;
 };
 
-static int64_t now_ns(void)
+static int64_t smap_exch_now(void)
 {
 	struct timespec ts;
 
@@ -76,14 +76,14 @@ static int64_t now_ns(void)
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
-static int left_ms(const struct smap_exch *x)
+static int smap_exch_left(const struct smap_exch *x)
 {
-	int64_t d = (x->deadline - now_ns()) / 1000000;
+	int64_t d = (x->deadline - smap_exch_now()) / 1000000;
 
 	return d < 0 ? 0 : d > 1000000 ? 1000000 : (int)d;
 }
 
-static void nap_ms(int ms)
+static void smap_exch_nap(int ms)
 {
 	struct timespec ts = { 0, ms * 1000000l };
 
@@ -98,7 +98,7 @@ uint64_t smap_pid_ns(void)
 }
 
 /* FNV over job name and user, never over the key: the name is public. */
-static socklen_t make_name(struct sockaddr_un *sa, const char *job, int i)
+static socklen_t smap_exch_name(struct sockaddr_un *sa, const char *job, int i)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
 	int n;
@@ -112,7 +112,8 @@ static socklen_t make_name(struct sockaddr_un *sa, const char *job, int i)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static uint64_t proof(const struct smap_exch *x, char who, uint64_t nonce0, uint64_t nonce_r, uint32_t rank, uint32_t v)
+static uint64_t smap_exch_proof(const struct smap_exch *x, char who, uint64_t nonce0, uint64_t nonce_r, uint32_t rank,
+				uint32_t v)
 {
 	struct {
 		uint64_t a, b;
@@ -122,14 +123,14 @@ static uint64_t proof(const struct smap_exch *x, char who, uint64_t nonce0, uint
 	return smap_mac(x->job->key, &d, sizeof(d));
 }
 
-static int same(uint64_t a, uint64_t b)		/* no early exit */
+static int smap_exch_same(uint64_t a, uint64_t b)		/* no early exit */
 {
 	volatile uint64_t d = a ^ b;
 
 	return !d;
 }
 
-static void msg_init(struct msg *m, enum msg_type type)
+static void smap_exch_msg(struct smap_msg *m, enum msg_type type)
 {
 	memset(m, 0, sizeof(*m));
 	m->magic = SMAP_MAGIC;
@@ -138,28 +139,28 @@ static void msg_init(struct msg *m, enum msg_type type)
 }
 
 /* Send, with patience while the queue is full or too many descriptors are under way. */
-static int put(const struct smap_exch *x, int fd, const struct msg *m, const int *fds, int n)
+static int smap_exch_put(const struct smap_exch *x, int fd, const struct smap_msg *m, const int *fds, int n)
 {
 	for (;;) {
 		ssize_t r = smap_send_fds(fd, m, sizeof(*m), fds, n);
 
 		if (r >= 0)
 			return 0;
-		if ((r != -EAGAIN && r != -ETOOMANYREFS && r != -ENOBUFS) || !left_ms(x))
+		if ((r != -EAGAIN && r != -ETOOMANYREFS && r != -ENOBUFS) || !smap_exch_left(x))
 			return (int)r;
-		nap_ms(1);
+		smap_exch_nap(1);
 	}
 }
 
 /* Files that came with what was not the message for them. */
-static void drop_files(const int *fds, int *n)
+static void smap_exch_drop(const int *fds, int *n)
 {
 	for (; n && *n > 0; --*n)
 		close(fds[*n - 1]);
 }
 
 /* 1: a message; 0: none yet; -ESRCH: the other end is gone; -EPROTO: not ours. Other versions pass (see version). */
-static int get(int fd, struct msg *m, int *fds, int *n)
+static int smap_exch_get(int fd, struct smap_msg *m, int *fds, int *n)
 {
 	ssize_t r;
 
@@ -172,14 +173,14 @@ static int get(int fd, struct msg *m, int *fds, int *n)
 	if (r == -EAGAIN)
 		return 0;
 	if (r == -ENOMEM || r == -ENOBUFS) {	/* it is still there */
-		nap_ms(1);
+		smap_exch_nap(1);
 		return 0;
 	}
 	if (r >= 8 && m->magic == SMAP_MAGIC && (m->version != SMAP_VERSION || r == (ssize_t)sizeof(*m))) {
 		m->text[sizeof(m->text) - 1] = 0;
 		return 1;
 	}
-	drop_files(fds, n);
+	smap_exch_drop(fds, n);
 	return r <= 0 ? -ESRCH : -EPROTO;
 }
 
@@ -188,22 +189,22 @@ static int get(int fd, struct msg *m, int *fds, int *n)
  * reading that is refused. Whoever has recorded it can end a start of the same job with it, as can whoever takes the
  * socket's name.
  */
-static void no_init(const struct smap_exch *x, struct msg *m, int code)
+static void no_init(const struct smap_exch *x, struct smap_msg *m, int code)
 {
-	msg_init(m, M_ABORT);
+	smap_exch_msg(m, M_ABORT);
 	m->code = code;
 	m->rank = x->job->rank;
-	m->mac = proof(x, 'n', 0, 0, m->rank, (uint32_t)code);
+	m->mac = smap_exch_proof(x, 'n', 0, 0, m->rank, (uint32_t)code);
 	snprintf(m->text, sizeof(m->text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 }
 
-static int is_no(const struct smap_exch *x, const struct msg *m)
+static int smap_exch_is_no(const struct smap_exch *x, const struct smap_msg *m)
 {
 	return m->version == SMAP_VERSION && m->type == M_ABORT && m->rank < x->job->size &&
-	       same(m->mac, proof(x, 'n', 0, 0, m->rank, (uint32_t)m->code));
+	       smap_exch_same(m->mac, smap_exch_proof(x, 'n', 0, 0, m->rank, (uint32_t)m->code));
 }
 
-static int cred(int fd, int *pid)
+static int smap_exch_cred(int fd, int *pid)
 {
 	struct ucred c;
 	socklen_t len = sizeof(c);
@@ -214,53 +215,53 @@ static int cred(int fd, int *pid)
 	return c.uid == geteuid();
 }
 
-static void say_no(const struct smap_exch *x, int fd, int code)
+static void smap_exch_say_no(const struct smap_exch *x, int fd, int code)
 {
-	struct msg m;
+	struct smap_msg m;
 
 	no_init(x, &m, code);
 	smap_send_fds(fd, &m, sizeof(m), NULL, 0);
 }
 
-static void tell_abort(int fd, int code)
+static void smap_exch_abort(int fd, int code)
 {
-	struct msg m;
+	struct smap_msg m;
 
-	msg_init(&m, M_ABORT);
+	smap_exch_msg(&m, M_ABORT);
 	m.code = code;
 	snprintf(m.text, sizeof(m.text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 	smap_send_fds(fd, &m, sizeof(m), NULL, 0);
 }
 
-static int fail_all(struct smap_exch *x, int code)
+static int smap_exch_fail_all(struct smap_exch *x, int code)
 {
 	uint32_t i;
 
 	if (x->conn)
 		for (i = 1; i < x->job->size; i++)
 			if (x->conn[i].fd >= 0)
-				tell_abort(x->conn[i].fd, code);
+				smap_exch_abort(x->conn[i].fd, code);
 	if (x->up >= 0)
-		tell_abort(x->up, code);
+		smap_exch_abort(x->up, code);
 	return code;
 }
 
 /* Not "not yet", but "never": waiting would not help. */
-static int refused(int e)
+static int smap_exch_refused(int e)
 {
 	return e == EPERM || e == EACCES || e == ENOSYS;
 }
 
-static int why_refused(const char *call, int e)
+static int smap_exch_why_refused(const char *call, int e)
 {
 	smap_why_set(SMARTMAP_F_WINDOWS, "the ranks cannot meet (%s: %s): allow it in the seccomp filter of the "
 		     "container", call, strerror(e));
 	return -EPERM;
 }
 
-static int no_socket(void)
+static int smap_exch_no_socket(void)
 {
-	return errno == EMFILE || errno == ENFILE ? smap_why_nofile() : why_refused("socket", errno);
+	return errno == EMFILE || errno == ENFILE ? smap_why_nofile() : smap_exch_why_refused("socket", errno);
 }
 
 /* Can messages be sent and received here at all? Otherwise each rank would wait for the others until its time is up. */
@@ -271,18 +272,18 @@ static int probe(void)
 	char c = 'p';
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
-		return no_socket();
+		return smap_exch_no_socket();
 	n = smap_send_fds(sv[1], &c, 1, NULL, 0);
 	if (n < 0)
-		ret = why_refused("sendmsg", (int)-n);
+		ret = smap_exch_why_refused("sendmsg", (int)-n);
 	else if ((n = smap_recv_fds(sv[0], &c, 1, NULL, NULL, MSG_DONTWAIT)) < 0)
-		ret = why_refused("recvmsg", (int)-n);
+		ret = smap_exch_why_refused("recvmsg", (int)-n);
 	close(sv[0]);
 	close(sv[1]);
 	return ret;
 }
 
-static int clean_code(int code)		/* from another process: only what smartmap_init() may return */
+static int smap_exch_code(int code)		/* from another process: only what smartmap_init() may return */
 {
 	switch (code) {
 	case -EINVAL: case -ETIMEDOUT: case -EPERM: case -ENOMEM: case -ENOSYS: case -ESRCH:
@@ -293,53 +294,54 @@ static int clean_code(int code)		/* from another process: only what smartmap_ini
 
 /* ---- other ranks -------------------------------------------------------------------------------------------- */
 
-static int up_wait(struct smap_exch *x, enum msg_type want, enum msg_type also, struct msg *m, int *fds, int *n)
+static int smap_up_wait(struct smap_exch *x, enum msg_type want, enum msg_type also, struct smap_msg *m, int *fds,
+			int *n)
 {
 	for (;;) {
 		struct pollfd p = { x->up, POLLIN, 0 };
 		int max = n ? *n : 0, r;
 
-		r = get(x->up, m, fds, n);
+		r = smap_exch_get(x->up, m, fds, n);
 		if (r == -ESRCH) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 ended during the start of the job");
 			return -ESRCH;
 		}
 		if (r == 1 && m->version != SMAP_VERSION) {
-			drop_files(fds, n);
+			smap_exch_drop(fds, n);
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 has smartmap layout version %u, this process "
 				     "%u: all ranks must use the same library", m->version, SMAP_VERSION);
 			return -EPERM;
 		}
 		if (r == 1 && m->type == M_ABORT) {
-			drop_files(fds, n);
+			smap_exch_drop(fds, n);
 			smap_why_set(SMARTMAP_F_WINDOWS, "%s", m->text);
-			return clean_code(m->code);
+			return smap_exch_code(m->code);
 		}
 		if (r == 1 && (m->type == (uint32_t)want || m->type == (uint32_t)also))
 			return 0;
 		if (r == 1)
-			drop_files(fds, n);
+			smap_exch_drop(fds, n);
 		if (r) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 sent something that is no message of smartmap");
 			return -EPERM;
 		}
 		if (n)
 			*n = max;
-		if (!left_ms(x)) {
+		if (!smap_exch_left(x)) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "not all ranks of the job came in time (local rank %u waited)",
 				     x->job->rank);
-			tell_abort(x->up, -ETIMEDOUT);
+			smap_exch_abort(x->up, -ETIMEDOUT);
 			return -ETIMEDOUT;
 		}
-		poll(&p, 1, left_ms(x));
+		poll(&p, 1, smap_exch_left(x));
 	}
 }
 
 /* A message to rank 0. When it is gone, its last words say why. */
-static int up_put(struct smap_exch *x, const struct msg *m, const int *fds, int n)
+static int smap_up_put(struct smap_exch *x, const struct smap_msg *m, const int *fds, int n)
 {
-	struct msg last;
-	int ret = put(x, x->up, m, fds, n);
+	struct smap_msg last;
+	int ret = smap_exch_put(x, x->up, m, fds, n);
 
 	if (!ret)
 		return 0;
@@ -349,18 +351,18 @@ static int up_put(struct smap_exch *x, const struct msg *m, const int *fds, int 
 		return -ENOMEM;
 	}
 	do {
-		ret = get(x->up, &last, NULL, NULL);
+		ret = smap_exch_get(x->up, &last, NULL, NULL);
 	} while (ret == 1 && last.type != M_ABORT);
 	if (ret == 1) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "%s", last.text);
-		return clean_code(last.code);
+		return smap_exch_code(last.code);
 	}
 	smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 ended during the start of the job");
 	return -ESRCH;
 }
 
 /* A connection to rank 0 that has sent its challenge; strangers' sockets are passed over. */
-static int up_connect(struct smap_exch *x, struct msg *m)
+static int up_connect(struct smap_exch *x, struct smap_msg *m)
 {
 	int nap = 1, others = 0, denied = 0;
 
@@ -369,32 +371,33 @@ static int up_connect(struct smap_exch *x, struct msg *m)
 
 		for (i = 0; i < NAMES; i++) {
 			struct sockaddr_un sa;
-			socklen_t len = make_name(&sa, x->job->name, i);
+			socklen_t len = smap_exch_name(&sa, x->job->name, i);
 			struct pollfd p = { .events = POLLIN };
 			int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), pid, r;
 
 			if (fd < 0)
-				return no_socket();
+				return smap_exch_no_socket();
 			if (connect(fd, (struct sockaddr *)&sa, len)) {
-				r = refused(errno) ? why_refused("connect", errno) : 0;
+				r = smap_exch_refused(errno) ? smap_exch_why_refused("connect", errno) : 0;
 				close(fd);
 				if (r)
 					return r;
 				continue;
 			}
-			if (!cred(fd, &pid) || (x->job->pids && x->job->pids[0] > 0 && pid != x->job->pids[0])) {
+			if (!smap_exch_cred(fd, &pid) ||
+			    (x->job->pids && x->job->pids[0] > 0 && pid != x->job->pids[0])) {
 				others++;
 				close(fd);
 				continue;
 			}
 			p.fd = fd;
-			poll(&p, 1, left_ms(x) < 1000 ? left_ms(x) : 1000);
-			r = get(fd, m, NULL, NULL);
-			if (r == 1 && is_no(x, m)) {
+			poll(&p, 1, smap_exch_left(x) < 1000 ? smap_exch_left(x) : 1000);
+			r = smap_exch_get(fd, m, NULL, NULL);
+			if (r == 1 && smap_exch_is_no(x, m)) {
 				smap_why_set(SMARTMAP_F_WINDOWS, "%s", m->text);
 				x->told = 1;
 				close(fd);
-				return clean_code(m->code);
+				return smap_exch_code(m->code);
 			}
 			if (r == 1 && (m->type == M_CHALLENGE || m->version != SMAP_VERSION)) {
 				x->up = fd;
@@ -403,7 +406,7 @@ static int up_connect(struct smap_exch *x, struct msg *m)
 			denied++;
 			close(fd);
 		}
-		if (!left_ms(x)) {
+		if (!smap_exch_left(x)) {
 			if (others)
 				smap_why_set(SMARTMAP_F_WINDOWS, "the job's socket name is held by another user or "
 					     "process, and local rank 0 never came");
@@ -413,15 +416,15 @@ static int up_connect(struct smap_exch *x, struct msg *m)
 					     "; are all ranks in one network namespace?");
 			return others ? -EPERM : -ETIMEDOUT;
 		}
-		nap_ms(nap);
+		smap_exch_nap(nap);
 		if (nap < 16)
 			nap *= 2;
 	}
 }
 
-static int up_meet(struct smap_exch *x, int *bits)
+static int smap_up_meet(struct smap_exch *x, int *bits)
 {
-	struct msg m;
+	struct smap_msg m;
 	uint64_t nonce0, nonce = smap_random();
 	int ret = up_connect(x, &m);
 
@@ -431,13 +434,13 @@ static int up_meet(struct smap_exch *x, int *bits)
 		smap_why_set(SMARTMAP_F_WINDOWS, "local rank 0 has smartmap layout version %u, this process %u: "
 			     "all ranks must use the same library", m.version, SMAP_VERSION);
 		/* It must learn of it too: the head of a message is the same in all versions. */
-		msg_init(&m, M_HELLO);
+		smap_exch_msg(&m, M_HELLO);
 		smap_send_fds(x->up, &m, sizeof(m), NULL, 0);
 		return -EPERM;
 	}
 	nonce0 = m.nonce;
 	x->deadline += 500000000;	/* rank 0 knows better who is missing: let it speak first */
-	msg_init(&m, M_HELLO);
+	smap_exch_msg(&m, M_HELLO);
 	if (*bits < SMAP_BITS_MIN)	/* no windows here: the others must hear why */
 		snprintf(m.text, sizeof(m.text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 	m.rank = x->job->rank;
@@ -446,14 +449,14 @@ static int up_meet(struct smap_exch *x, int *bits)
 	m.nonce = nonce;
 	m.pid = getpid();
 	m.pid_ns = x->pid_ns;
-	m.mac = proof(x, 'r', nonce0, nonce, x->job->rank, (uint32_t)*bits);
-	ret = up_put(x, &m, NULL, 0);
+	m.mac = smap_exch_proof(x, 'r', nonce0, nonce, x->job->rank, (uint32_t)*bits);
+	ret = smap_up_put(x, &m, NULL, 0);
 	if (ret)
 		return ret;
-	ret = up_wait(x, M_START, M_START, &m, NULL, NULL);
+	ret = smap_up_wait(x, M_START, M_START, &m, NULL, NULL);
 	if (ret)
 		return ret;
-	if (!same(m.mac, proof(x, '0', nonce0, nonce, x->job->rank, m.bits))) {
+	if (!smap_exch_same(m.mac, smap_exch_proof(x, '0', nonce0, nonce, x->job->rank, m.bits))) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "the process that calls itself local rank 0 does not have the job's "
 			     "key");
 		return -EPERM;
@@ -467,25 +470,25 @@ static int up_meet(struct smap_exch *x, int *bits)
 	return 0;
 }
 
-static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own, int *box,
-		    int (*got)(int rank, int fd))
+static int smap_up_share(struct smap_exch *x, int memfd, const struct smap_facts *own, int *box,
+			 int (*got)(int rank, int fd))
 {
-	struct msg m;
+	struct smap_msg m;
 	int ret;
 
-	msg_init(&m, M_JOIN);
+	smap_exch_msg(&m, M_JOIN);
 	m.rank = x->job->rank;
 	m.pid = own->pid;
 	m.pid_ns = x->pid_ns;
 	m.ctl_addr = own->ctl_addr;
 	m.nonce = own->nonce;
-	ret = up_put(x, &m, &memfd, 1);
+	ret = smap_up_put(x, &m, &memfd, 1);
 	if (ret)
 		return ret;
 	for (;;) {
 		int fds[FILES_AT_ONCE], n = FILES_AT_ONCE, i;
 
-		ret = up_wait(x, M_MAIL, M_FILES, &m, fds, &n);
+		ret = smap_up_wait(x, M_MAIL, M_FILES, &m, fds, &n);
 		if (ret)
 			return ret;
 		if (m.type == M_MAIL) {
@@ -493,7 +496,7 @@ static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 				*box = fds[0];
 			if (n == 1 || (!n && !m.count))		/* count 0: all files have come already */
 				return 0;
-			drop_files(fds, &n);
+			smap_exch_drop(fds, &n);
 			return smap_why_nofile();	/* the kernel installs what may be opened, and drops the rest */
 		}
 		for (i = 0; i < n; i++) {
@@ -505,18 +508,18 @@ static int up_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 			ret = smap_why_nofile();
 		if (ret)
 			return ret;
-		msg_init(&m, M_TAKEN);
-		put(x, x->up, &m, NULL, 0);
+		smap_exch_msg(&m, M_TAKEN);
+		smap_exch_put(x, x->up, &m, NULL, 0);
 	}
 }
 
 /* ---- rank 0 ------------------------------------------------------------------------------------------------- */
 
-static int lost(struct smap_exch *x, struct smap_conn *c, int r, const struct msg *m)
+static int lost(struct smap_exch *x, struct smap_conn *c, int r, const struct smap_msg *m)
 {
 	if (r == 1 && m->type == M_ABORT) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "%s", m->text);
-		return fail_all(x, clean_code(m->code));
+		return smap_exch_fail_all(x, smap_exch_code(m->code));
 	}
 	if (r == -ESRCH)
 		smap_why_set(SMARTMAP_F_WINDOWS, "local rank %d (pid %d) ended during the start of the job", c->rank,
@@ -524,11 +527,11 @@ static int lost(struct smap_exch *x, struct smap_conn *c, int r, const struct ms
 	else
 		smap_why_set(SMARTMAP_F_WINDOWS, "local rank %d (pid %d) sent something that is no message of smartmap",
 			     c->rank, c->pid);
-	return fail_all(x, r == -ESRCH ? -ESRCH : -EPERM);
+	return smap_exch_fail_all(x, r == -ESRCH ? -ESRCH : -EPERM);
 }
 
 /* One message of type @want from every other rank, into conn[].msg (and a descriptor each, if @fds). */
-static int all_wait(struct smap_exch *x, enum msg_type want, int files)
+static int smap_all_wait(struct smap_exch *x, enum msg_type want, int files)
 {
 	static struct pollfd p[SMARTMAP_MAX_PEERS];
 	uint32_t i, todo = x->job->size - 1;
@@ -538,30 +541,30 @@ static int all_wait(struct smap_exch *x, enum msg_type want, int files)
 		p[i] = (struct pollfd){ x->conn[i].fd, POLLIN, 0 };
 	}
 	while (todo) {
-		int n = poll(p + 1, x->job->size - 1, left_ms(x));
+		int n = poll(p + 1, x->job->size - 1, smap_exch_left(x));
 
-		if (!n || (n < 0 && !left_ms(x))) {
+		if (!n || (n < 0 && !smap_exch_left(x))) {
 			for (i = 1; i < x->job->size && x->conn[i].done; i++)
 				;
 			smap_why_set(SMARTMAP_F_WINDOWS, "local rank %u (pid %d) did not answer in time%s", i,
 				     x->conn[i].pid, todo > 1 ? ", nor did others" : "");
-			return fail_all(x, -ETIMEDOUT);
+			return smap_exch_fail_all(x, -ETIMEDOUT);
 		}
 		for (i = 1; i < x->job->size && n > 0; i++) {
 			struct smap_conn *c = &x->conn[i];
 			int nfd = 1, r;
-			struct msg m;
+			struct smap_msg m;
 
 			if (!p[i].revents)
 				continue;
 			n--;
 			if (c->done) {		/* it only waits now: an end of file or an abort matters */
-				r = get(c->fd, &m, NULL, NULL);
+				r = smap_exch_get(c->fd, &m, NULL, NULL);
 				if (r)
 					return lost(x, c, r, &m);
 				continue;
 			}
-			r = get(c->fd, &c->msg, files ? &c->memfd : NULL, files ? &nfd : NULL);
+			r = smap_exch_get(c->fd, &c->msg, files ? &c->memfd : NULL, files ? &nfd : NULL);
 			if (!r)
 				continue;
 			if (files && nfd != 1)
@@ -569,7 +572,7 @@ static int all_wait(struct smap_exch *x, enum msg_type want, int files)
 			if (r != 1 || c->msg.type != (uint32_t)want)
 				return lost(x, c, r, &c->msg);
 			if (files && nfd != 1)
-				return fail_all(x, smap_why_nofile());
+				return smap_exch_fail_all(x, smap_why_nofile());
 			c->done = 1;
 			todo--;
 		}
@@ -577,15 +580,15 @@ static int all_wait(struct smap_exch *x, enum msg_type want, int files)
 	return 0;
 }
 
-static int open_listener(struct smap_exch *x)
+static int smap_all_listen(struct smap_exch *x)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), i;
 
 	if (fd < 0)
-		return no_socket();
+		return smap_exch_no_socket();
 	for (i = 0; i < NAMES; i++) {
 		struct sockaddr_un sa;
-		socklen_t len = make_name(&sa, x->job->name, i);
+		socklen_t len = smap_exch_name(&sa, x->job->name, i);
 
 		if (!bind(fd, (struct sockaddr *)&sa, len)) {
 			if (!listen(fd, 1024)) {
@@ -604,26 +607,26 @@ static int open_listener(struct smap_exch *x)
 }
 
 /* A HELLO from a process that is not known yet. 1: it is one of us; 0: a stranger; < 0: the job cannot go on. */
-static int hello(struct smap_exch *x, struct smap_conn *c, const struct msg *m, int *bits)
+static int hello(struct smap_exch *x, struct smap_conn *c, const struct smap_msg *m, int *bits)
 {
 	const struct smartmap_job *j = x->job;
 
 	if (m->version != SMAP_VERSION) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "pid %d has smartmap layout version %u, local rank 0 has %u: all "
 			     "ranks must use the same library", c->pid, m->version, SMAP_VERSION);
-		return fail_all(x, -EPERM);
+		return smap_exch_fail_all(x, -EPERM);
 	}
 	if (m->type != M_HELLO || m->rank >= j->size || !m->rank)
 		return 0;
-	if (!same(m->mac, proof(x, 'r', c->nonce, m->nonce, m->rank, m->bits)))
+	if (!smap_exch_same(m->mac, smap_exch_proof(x, 'r', c->nonce, m->nonce, m->rank, m->bits)))
 		return 0;		/* wrong key, or another idea of the size */
 	if (j->pids && j->pids[m->rank] > 0 && j->pids[m->rank] != c->pid)
 		return 0;
 	if (x->conn[m->rank].fd >= 0) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "two processes (pids %d and %d) say that they are local rank %u",
 			     x->conn[m->rank].pid, c->pid, m->rank);
-		tell_abort(c->fd, -EINVAL);
-		return fail_all(x, -EINVAL);
+		smap_exch_abort(c->fd, -EINVAL);
+		return smap_exch_fail_all(x, -EINVAL);
 	}
 	c->rank = (int)m->rank;
 	c->their_nonce = m->nonce;
@@ -653,25 +656,25 @@ static uint32_t crowd(const struct smap_conn *p, uint32_t n)
 	return who;
 }
 
-static int all_meet(struct smap_exch *x, int *bits)
+static int smap_all_meet(struct smap_exch *x, int *bits)
 {
 	enum { PENDING = SMARTMAP_MAX_PEERS + 62 };	/* more than can be ours: strangers cannot fill it for long */
 	static struct smap_conn pend[PENDING];
 	static struct pollfd p[PENDING + SMARTMAP_MAX_PEERS + 1];
 	uint32_t i, here = 1, npend = 0, n;
-	int ret = open_listener(x);
+	int ret = smap_all_listen(x);
 
 	if (ret)
 		return ret;
 	snprintf(x->text, sizeof(x->text), "%s", smap.why[SMARTMAP_F_WINDOWS]);
 	while (here < x->job->size) {
-		struct msg m;
+		struct smap_msg m;
 		int fd, r;
 
 		while ((fd = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 			struct smap_conn c = { .fd = fd, .rank = -1, .memfd = -1, .nonce = smap_random() };
 
-			if (!cred(fd, &c.pid)) {
+			if (!smap_exch_cred(fd, &c.pid)) {
 				x->strangers++;
 				close(fd);
 				continue;
@@ -681,38 +684,39 @@ static int all_meet(struct smap_exch *x, int *bits)
 				close(pend[i].fd);
 				pend[i] = pend[--npend];
 			}
-			msg_init(&m, M_CHALLENGE);
+			smap_exch_msg(&m, M_CHALLENGE);
 			m.nonce = c.nonce;
-			if (put(x, fd, &m, NULL, 0))
+			if (smap_exch_put(x, fd, &m, NULL, 0))
 				close(fd);
 			else
 				pend[npend++] = c;
 		}
-		if (errno == EMFILE || errno == ENFILE || refused(errno)) {
-			ret = fail_all(x, refused(errno) ? why_refused("accept4", errno) : smap_why_nofile());
+		if (errno == EMFILE || errno == ENFILE || smap_exch_refused(errno)) {
+			ret = smap_exch_refused(errno) ? smap_exch_why_refused("accept4", errno) : smap_why_nofile();
+			ret = smap_exch_fail_all(x, ret);
 			break;
 		}
 		for (i = 0; i < npend;) {
 			struct smap_conn *c = &pend[i];
 
-			r = get(c->fd, &m, NULL, NULL);
+			r = smap_exch_get(c->fd, &m, NULL, NULL);
 			if (!r) {
 				i++;
 				continue;
 			}
-			if (r == 1 && is_no(x, &m)) {
+			if (r == 1 && smap_exch_is_no(x, &m)) {
 				smap_why_set(SMARTMAP_F_WINDOWS, "%s", m.text);
-				ret = clean_code(m.code);
+				ret = smap_exch_code(m.code);
 				x->said_no++;
 				close(c->fd);
 				pend[i] = pend[--npend];
-				fail_all(x, ret);
+				smap_exch_fail_all(x, ret);
 				break;
 			}
 			r = r < 0 ? 0 : hello(x, c, &m, bits);
 			if (r < 0) {
 				ret = r;
-				tell_abort(c->fd, r);
+				smap_exch_abort(c->fd, r);
 				break;
 			}
 			if (r) {
@@ -723,7 +727,7 @@ static int all_meet(struct smap_exch *x, int *bits)
 				smap_why_set(SMARTMAP_F_WINDOWS, "this process (pid %d) does not have the key of the "
 					     "job \"%.100s\", or is not one of its %u processes", c->pid, x->job->name,
 					     x->job->size);
-				tell_abort(c->fd, -EPERM);
+				smap_exch_abort(c->fd, -EPERM);
 				smap_why_set(SMARTMAP_F_WINDOWS, "%s", "");
 				close(c->fd);
 			}
@@ -736,13 +740,13 @@ static int all_meet(struct smap_exch *x, int *bits)
 		for (i = 1; i < x->job->size && !ret; i++) {
 			if (x->conn[i].fd < 0)
 				continue;
-			r = get(x->conn[i].fd, &m, NULL, NULL);
+			r = smap_exch_get(x->conn[i].fd, &m, NULL, NULL);
 			if (r)
 				ret = lost(x, &x->conn[i], r, &m);
 		}
 		if (ret)
 			break;
-		if (!left_ms(x)) {
+		if (!smap_exch_left(x)) {
 			uint32_t first = 0;
 
 			for (i = 1; i < x->job->size; i++)
@@ -751,7 +755,7 @@ static int all_meet(struct smap_exch *x, int *bits)
 			smap_why_set(SMARTMAP_F_WINDOWS, "%u of %u local ranks never came, the first of them %u%s",
 				     x->job->size - here, x->job->size, first, x->strangers ?
 				     "; processes without the job's key or of another user were refused" : "");
-			ret = fail_all(x, -ETIMEDOUT);
+			ret = smap_exch_fail_all(x, -ETIMEDOUT);
 			break;
 		}
 		p[0] = (struct pollfd){ x->listener, POLLIN, 0 };
@@ -761,11 +765,11 @@ static int all_meet(struct smap_exch *x, int *bits)
 		for (i = 1; i < x->job->size; i++)
 			if (x->conn[i].fd >= 0)
 				p[n++] = (struct pollfd){ x->conn[i].fd, POLLIN, 0 };
-		poll(p, n, left_ms(x));
+		poll(p, n, smap_exch_left(x));
 	}
 	for (i = 0; i < npend; i++) {
 		if (ret)
-			say_no(x, pend[i].fd, ret);
+			smap_exch_say_no(x, pend[i].fd, ret);
 		close(pend[i].fd);
 	}
 	if (ret) {
@@ -777,16 +781,16 @@ static int all_meet(struct smap_exch *x, int *bits)
 	x->said_no = x->job->size;	/* from here on all are told by their connections */
 	if (*bits < SMAP_BITS_MIN) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "%s", x->text);
-		return fail_all(x, -ENOSYS);
+		return smap_exch_fail_all(x, -ENOSYS);
 	}
 	for (i = 1; i < x->job->size && !ret; i++) {
 		struct smap_conn *c = &x->conn[i];
-		struct msg m;
+		struct smap_msg m;
 
-		msg_init(&m, M_START);
+		smap_exch_msg(&m, M_START);
 		m.bits = (uint32_t)*bits;
-		m.mac = proof(x, '0', c->nonce, c->their_nonce, i, m.bits);
-		if (put(x, c->fd, &m, NULL, 0))
+		m.mac = smap_exch_proof(x, '0', c->nonce, c->their_nonce, i, m.bits);
+		if (smap_exch_put(x, c->fd, &m, NULL, 0))
 			ret = lost(x, c, -ESRCH, NULL);
 	}
 	return ret;
@@ -799,27 +803,27 @@ static int all_files(struct smap_exch *x, const int *fds)
 
 	for (r = 1; r < size; r++) {
 		struct smap_conn *c = &x->conn[r];
-		struct msg m;
+		struct smap_msg m;
 		int ret;
 
 		for (i = 0; i < size; i += FILES_AT_ONCE) {
 			struct pollfd p = { c->fd, POLLIN, 0 };
 
-			msg_init(&m, M_FILES);
+			smap_exch_msg(&m, M_FILES);
 			m.first = i;
 			m.count = size - i < FILES_AT_ONCE ? size - i : FILES_AT_ONCE;
-			ret = put(x, c->fd, &m, fds + i, (int)m.count);
+			ret = smap_exch_put(x, c->fd, &m, fds + i, (int)m.count);
 			if (ret == -ETOOMANYREFS) {
 				smap_why_set(SMARTMAP_F_WINDOWS, "too many descriptors of this user are under way: "
 					     "raise RLIMIT_NOFILE (ulimit -n)");
-				return fail_all(x, -ENOMEM);
+				return smap_exch_fail_all(x, -ENOMEM);
 			}
 			if (ret)
 				return lost(x, c, -ESRCH, NULL);
 			do {
-				poll(&p, 1, left_ms(x));
-				ret = get(c->fd, &m, NULL, NULL);
-			} while (!ret && left_ms(x));
+				poll(&p, 1, smap_exch_left(x));
+				ret = smap_exch_get(c->fd, &m, NULL, NULL);
+			} while (!ret && smap_exch_left(x));
 			if (ret != 1 || m.type != M_TAKEN)
 				return lost(x, c, ret == 1 ? 1 : -ESRCH, &m);
 		}
@@ -827,19 +831,19 @@ static int all_files(struct smap_exch *x, const int *fds)
 	return 0;
 }
 
-static int all_share(struct smap_exch *x, int memfd, const struct smap_facts *own, struct smap_member *member,
-		     int *box, int (*got)(int rank, int fd))
+static int smap_all_share(struct smap_exch *x, int memfd, const struct smap_facts *own, struct smap_member *member,
+			  int *box, int (*got)(int rank, int fd))
 {
 	int fds[SMARTMAP_MAX_PEERS], ret, n = (int)x->job->size;
 	uint32_t i;
 
-	ret = all_wait(x, M_JOIN, 1);
+	ret = smap_all_wait(x, M_JOIN, 1);
 	if (ret)
 		return ret;
 	fds[0] = memfd;
 	member[0] = (struct smap_member){ own->pid, 0, x->pid_ns, own->ctl_addr, own->nonce };
 	for (i = 1; i < x->job->size; i++) {
-		const struct msg *m = &x->conn[i].msg;
+		const struct smap_msg *m = &x->conn[i].msg;
 
 		fds[i] = x->conn[i].memfd;
 		member[i] = (struct smap_member){ m->pid, 0, m->pid_ns, m->ctl_addr, m->nonce };
@@ -861,19 +865,19 @@ static int all_share(struct smap_exch *x, int memfd, const struct smap_facts *ow
 		for (i = 1; i < x->job->size && !ret; i++) {
 			ret = got((int)i, fds[i]);
 			if (ret)
-				fail_all(x, ret);
+				smap_exch_fail_all(x, ret);
 		}
 	}
 	for (i = 1; i < x->job->size && !ret; i++) {
-		struct msg m;
+		struct smap_msg m;
 
-		msg_init(&m, M_MAIL);
+		smap_exch_msg(&m, M_MAIL);
 		m.count = *box >= 0;
-		ret = put(x, x->conn[i].fd, &m, box, *box >= 0);
+		ret = smap_exch_put(x, x->conn[i].fd, &m, box, *box >= 0);
 		if (ret) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "the mailbox cannot be sent to local rank %u: %s", i,
 				     strerror(-ret));
-			ret = fail_all(x, -ESRCH);
+			ret = smap_exch_fail_all(x, -ESRCH);
 		}
 	}
 	for (i = 1; i < x->job->size; i++) {
@@ -892,24 +896,24 @@ static int all_share(struct smap_exch *x, int memfd, const struct smap_facts *ow
 /* Until rank 0 has heard it: then it closes the connection. */
 static void refuse_up(struct smap_exch *x, int code)
 {
-	for (; left_ms(x); nap_ms(2))
+	for (; smap_exch_left(x); smap_exch_nap(2))
 		for (int i = 0; i < NAMES; i++) {
 			struct sockaddr_un sa;
-			socklen_t len = make_name(&sa, x->job->name, i);
+			socklen_t len = smap_exch_name(&sa, x->job->name, i);
 			struct pollfd p = { .events = POLLRDHUP };
 
 			p.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 			if (p.fd < 0)
 				return;
 			if (!connect(p.fd, (struct sockaddr *)&sa, len)) {
-				say_no(x, p.fd, code);
-				while (poll(&p, 1, left_ms(x)) < 0 && errno == EINTR)
+				smap_exch_say_no(x, p.fd, code);
+				while (poll(&p, 1, smap_exch_left(x)) < 0 && errno == EINTR)
 					;
 				close(p.fd);
 				return;
 			}
 			close(p.fd);
-			if (refused(errno))
+			if (smap_exch_refused(errno))
 				return;
 		}
 }
@@ -921,21 +925,21 @@ static void refuse_all(struct smap_exch *x, int code)
 	int pid, tries = 0;
 
 	snprintf(why, sizeof(why), "%s", smap.why[SMARTMAP_F_WINDOWS]);
-	if (x->listener < 0 && open_listener(x))
+	if (x->listener < 0 && smap_all_listen(x))
 		x->said_no = x->job->size;
 	smap_why_set(SMARTMAP_F_WINDOWS, "%s", why);
-	while (x->said_no + 1 < x->job->size && left_ms(x)) {
+	while (x->said_no + 1 < x->job->size && smap_exch_left(x)) {
 		struct pollfd p = { x->listener, POLLIN, 0 };
 		int fd = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			if (cred(fd, &pid)) {
-				say_no(x, fd, code);
+			if (smap_exch_cred(fd, &pid)) {
+				smap_exch_say_no(x, fd, code);
 				x->said_no++;
 			}
 			close(fd);
 		} else if (errno == EAGAIN) {
-			poll(&p, 1, left_ms(x));
+			poll(&p, 1, smap_exch_left(x));
 		} else if (errno != EINTR && ++tries > 3) {
 			break;
 		}
@@ -948,7 +952,7 @@ static void refuse_all(struct smap_exch *x, int code)
  */
 static void refuse(struct smap_exch *x, int code)
 {
-	int64_t until = now_ns() + REFUSE_NS;
+	int64_t until = smap_exch_now() + REFUSE_NS;
 
 	if (until < x->deadline)
 		x->deadline = until;
@@ -976,7 +980,7 @@ int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bit
 
 	memset(x, 0, sizeof(*x));
 	x->job = job;
-	x->deadline = now_ns() + (job->timeout_ms > 0 ? job->timeout_ms : 30000) * 1000000ll;
+	x->deadline = smap_exch_now() + (job->timeout_ms > 0 ? job->timeout_ms : 30000) * 1000000ll;
 	x->listener = x->up = -1;
 	x->pid_ns = smap_pid_ns();
 	if (!job->rank) {
@@ -986,7 +990,7 @@ int smap_exch_meet(struct smap_exch *x, const struct smartmap_job *job, int *bit
 	}
 	ret = probe();
 	if (!ret)
-		ret = job->rank ? up_meet(x, bits) : all_meet(x, bits);
+		ret = job->rank ? smap_up_meet(x, bits) : smap_all_meet(x, bits);
 	if (ret && !x->told && x->up < 0)
 		refuse(x, ret);
 	return ret;
@@ -996,36 +1000,36 @@ int smap_exch_share(struct smap_exch *x, int memfd, const struct smap_facts *own
 		    int *box, int (*got)(int rank, int fd))
 {
 	*box = -1;
-	return x->conn ? all_share(x, memfd, own, member, box, got) : up_share(x, memfd, own, box, got);
+	return x->conn ? smap_all_share(x, memfd, own, member, box, got) : smap_up_share(x, memfd, own, box, got);
 }
 
 int smap_exch_ready(struct smap_exch *x, int result, uint32_t *flags)
 {
-	struct msg m;
+	struct smap_msg m;
 	uint32_t i;
 	int ret;
 
 	if (result)
-		return fail_all(x, result);
+		return smap_exch_fail_all(x, result);
 	if (!x->conn) {
-		msg_init(&m, M_READY);
+		smap_exch_msg(&m, M_READY);
 		m.flags = *flags;
-		ret = up_put(x, &m, NULL, 0);
+		ret = smap_up_put(x, &m, NULL, 0);
 		if (!ret)
-			ret = up_wait(x, M_GO, M_GO, &m, NULL, NULL);
+			ret = smap_up_wait(x, M_GO, M_GO, &m, NULL, NULL);
 		if (!ret)
 			*flags = m.flags;
 		return ret;
 	}
-	ret = all_wait(x, M_READY, 0);
+	ret = smap_all_wait(x, M_READY, 0);
 	if (ret)
 		return ret;
 	for (i = 1; i < x->job->size; i++)
 		*flags &= x->conn[i].msg.flags;
-	msg_init(&m, M_GO);
+	smap_exch_msg(&m, M_GO);
 	m.flags = *flags;
 	for (i = 1; i < x->job->size; i++)
-		put(x, x->conn[i].fd, &m, NULL, 0);	/* who died here is found dead by its liveness word */
+		smap_exch_put(x, x->conn[i].fd, &m, NULL, 0);	/* who died here is found dead by its liveness word */
 	return 0;
 }
 

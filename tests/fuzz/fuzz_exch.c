@@ -57,7 +57,7 @@ enum { OTHERS = 4, BITS = 38 };
 
 static struct fuzz_in in;
 static struct smartmap_job job;
-static struct smap_exch model;		/* for proof(): the job as the others know it */
+static struct smap_exch model;		/* for proofs: the job as the others know it */
 static int64_t now, began;		/* what passes by the script does not count */
 static int door = -1;			/* the others are rank 0: where they listen */
 static struct other {
@@ -68,7 +68,7 @@ static bool over;
 
 static void hear(struct other *o)
 {
-	struct msg m;
+	struct smap_msg m;
 
 	for (;;) {
 		int fds[FILES_AT_ONCE], n = FILES_AT_ONCE;
@@ -87,8 +87,8 @@ static void hear(struct other *o)
 static void come(struct other *o)
 {
 	struct sockaddr_un sa;
-	socklen_t len = make_name(&sa, job.name, 0);
-	struct msg m;
+	socklen_t len = smap_exch_name(&sa, job.name, 0);
+	struct smap_msg m;
 
 	if (o->fd >= 0)
 		close(o->fd);
@@ -103,7 +103,7 @@ static void come(struct other *o)
 	o->fd = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (o->fd < 0)
 		return;
-	msg_init(&m, M_CHALLENGE);
+	smap_exch_msg(&m, M_CHALLENGE);
 	m.nonce = o->mine;
 	if (in.some & 0x80)
 		smap_send_fds(o->fd, &m, sizeof(m), NULL, 0);
@@ -114,13 +114,13 @@ static void say(struct other *o)
 {
 	uint8_t type = (uint8_t)fuzz_number(&in, 1) % (M_ABORT + 2), how = (uint8_t)fuzz_number(&in, 1);
 	uint32_t rank = fuzz_number(&in, 1), nfd = how >> 2 & 3;
-	size_t len = sizeof(struct msg);
+	size_t len = sizeof(struct smap_msg);
 	int fds[3] = { 0, 0, 0 };
-	uint8_t bytes[sizeof(struct msg)];
-	struct msg m;
+	uint8_t bytes[sizeof(struct smap_msg)];
+	struct smap_msg m;
 
 	hear(o);
-	msg_init(&m, type);
+	smap_exch_msg(&m, type);
 	m.rank = rank;
 	m.size = job.size;
 	m.bits = BITS;
@@ -129,11 +129,11 @@ static void say(struct other *o)
 	m.nonce = o->mine;
 	m.code = -EPERM;
 	if (type == M_HELLO)
-		m.mac = proof(&model, 'r', o->theirs, o->mine, rank, m.bits);
+		m.mac = smap_exch_proof(&model, 'r', o->theirs, o->mine, rank, m.bits);
 	else if (type == M_START)
-		m.mac = proof(&model, '0', o->mine, o->theirs, job.rank, m.bits);
+		m.mac = smap_exch_proof(&model, '0', o->mine, o->theirs, job.rank, m.bits);
 	else if (type == M_ABORT && (how & 1))
-		m.mac = proof(&model, 'n', 0, 0, rank, (uint32_t)m.code);
+		m.mac = smap_exch_proof(&model, 'n', 0, 0, rank, (uint32_t)m.code);
 	if (type == M_FILES || type == M_MAIL)
 		m.count = nfd;
 	memcpy(bytes, &m, sizeof(m));
@@ -145,7 +145,7 @@ static void say(struct other *o)
 	if (how & 0x40)
 		len = fuzz_number(&in, 2) % (sizeof(m) + 1);
 	if (how & 0x80) {					/* text without an end */
-		memset(bytes + offsetof(struct msg, text), 'x', sizeof(m.text));
+		memset(bytes + offsetof(struct smap_msg, text), 'x', sizeof(m.text));
 	}
 	smap_send_fds(o->fd, bytes, len, fds, (int)nfd);
 }
@@ -235,7 +235,7 @@ static int got(int rank, int fd)
 
 static void code(int rc)
 {
-	must(!rc || clean_code(rc) == rc);
+	must(!rc || smap_exch_code(rc) == rc);
 	must(memchr(smap.why[SMARTMAP_F_WINDOWS], 0, sizeof(smap.why[0])));
 }
 
@@ -303,7 +303,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		other[i] = (struct other){ -1, 1000u + (uint32_t)i, 0 };
 	if (job.rank) {
 		struct sockaddr_un sa;
-		socklen_t len = make_name(&sa, name, 0);
+		socklen_t len = smap_exch_name(&sa, name, 0);
 
 		door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		must(!bind(door, (struct sockaddr *)&sa, len) && !listen(door, 16));
