@@ -7,7 +7,8 @@ smap_sources = \
 	nal/smartmap/smap_adopt.c nal/smartmap/smap_adopt.h \
 	nal/smartmap/smap_arena.c nal/smartmap/smap_arena.h \
 	nal/smartmap/smap_copy.c nal/smartmap/smap_copy.h \
-	nal/smartmap/smap_exch.c nal/smartmap/smap_exch.h \
+	nal/smartmap/smap_exch.c nal/smartmap/smap_exch.h nal/smartmap/smap_exch_msg.c nal/smartmap/smap_exch_msg.h \
+	nal/smartmap/smap_exch_all.c nal/smartmap/smap_exch_up.c \
 	nal/smartmap/smap_image.c nal/smartmap/smap_image.h \
 	nal/smartmap/smap_init.c \
 	nal/smartmap/smap_maps.c nal/smartmap/smap_maps.h \

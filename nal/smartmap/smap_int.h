@@ -14,7 +14,7 @@
  * Lock: smap.lock protects the list of ranges, the registry (writers), the arena's free list and attaching. It is
  * never held across a wait for a peer. Leaf: nothing else is locked inside. Not async-signal-safe.
  *
- * Files: smap_init.c start, stop, why; smap_exch.c the meeting of the ranks, mailbox; smap_own.c own file, registry;
+ * Files: smap_init.c start, stop, why; smap_exch*.c the meeting of the ranks, mailbox; smap_own.c own file, registry;
  * smap_maps.c what is mapped; smap_space.c width, places of windows; smap_adopt.c adoption; smap_window.c peers' windows,
  * reachable, enter; smap_copy.c CMA; smap_arena.c alloc, roots, shared; smap_sync.c barrier, liveness, membarrier;
  * smap_image.c symmetric addresses.

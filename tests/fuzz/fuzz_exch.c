@@ -2,7 +2,7 @@
 /*
  * fuzz_exch.c - the meeting of the ranks at start, with others that say anything
  *
- * Compiled with smap_exch.c. The input is a script of what the other processes do (connect, say something with the
+ * Compiled with smap_exch*.c. The input is a script of what the other processes do (connect, say something with the
  * right proof or a wrong one, with descriptors, cut off, changed somewhere, leave); a step is made whenever the victim
  * waits, and time passes only when the script is over, so nothing takes long. The first byte: the victim is rank 0, or
  * another, or one that cannot take part; the second: how many ranks.
@@ -20,6 +20,9 @@ static int script_clock(clockid_t c, struct timespec *t);
 #define nanosleep script_nap
 #define clock_gettime script_clock
 #include "../../nal/smartmap/smap_exch.c"
+#include "../../nal/smartmap/smap_exch_msg.c"
+#include "../../nal/smartmap/smap_exch_all.c"
+#include "../../nal/smartmap/smap_exch_up.c"
 #undef poll
 #undef nanosleep
 #undef clock_gettime
