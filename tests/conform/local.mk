@@ -13,7 +13,8 @@ CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/limits:tests/conform/t_conform:env=T_PATH=limits+T_ASKED=1+T_LIMITS=1
 
 check_PROGRAMS += tests/conform/t_conform
-tests_conform_t_conform_SOURCES = tests/conform/t_conform.c tests/conform/lang.c tests/conform/lang.h \
+tests_conform_t_conform_SOURCES = tests/conform/t_conform.c tests/conform/events.c tests/conform/statement.c \
+	tests/conform/side.h tests/conform/script.c tests/conform/script.h tests/conform/lang.c tests/conform/lang.h \
 	tests/conform/conform.h tests/conform/calls.h tests/conform/calls_ref.c tests/conform/calls_xt.c
 tests_conform_t_conform_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_conform_t_conform_LDADD = $(T_LIBS)
