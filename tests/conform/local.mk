@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Conformance scripts: every rule, on every path. A new path or NAL is one line of CONFORM_PATHS: name and options,
 # among them T_PATH, its name in scripts.
+CONFORM_FAULTS = loss=200:dup=200:reorder=300:flip=20
 CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/direct:tests/conform/t_conform:ranks=2,env=T_PATH=direct \
 	conform/inbox:tests/conform/t_conform:ranks=2,env=T_PATH=inbox+T_POLL=1+PTL_SPIN=20000 \
@@ -10,6 +11,8 @@ CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/bounce:tests/conform/t_conform:ranks=2,env=T_PATH=bounce+PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
 	conform/quiet:tests/conform/t_conform:ranks=2,env=T_PATH=quiet+T_ASKED=1+PTL_ADOPT=none+PTL_CMA=no \
 	conform/net:tests/conform/t_conform:ranks=2,pernode=1,env=T_PATH=net \
+	conform/loop:tests/conform/t_conform:env=T_PATH=loop+PTL_NAL=loop \
+	conform/loop-faults:tests/conform/t_conform:env=T_PATH=loop-faults+PTL_NAL=loop+PTL_LOOP=$(CONFORM_FAULTS) \
 	conform/limits:tests/conform/t_conform:env=T_PATH=limits+T_ASKED=1+T_LIMITS=1
 
 check_PROGRAMS += tests/conform/t_conform
