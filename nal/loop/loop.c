@@ -40,8 +40,8 @@ void loop_attach(struct loop_net *n, struct fr_engine *e)
 void loop_join(struct loop_net *n, struct loop_end end[2], struct fr_engine *a, struct fr_peer *pa, struct fr_engine *b,
 	       struct fr_peer *pb)
 {
-	end[0] = (struct loop_end){ .net = n, .from = a, .to = b, .here = pa, .there = pb };
-	end[1] = (struct loop_end){ .net = n, .from = b, .to = a, .here = pb, .there = pa };
+	end[0] = (struct loop_end){ .net = n, .from = a, .to = b, .here = pa, .there = pb, .pair = end };
+	end[1] = (struct loop_end){ .net = n, .from = b, .to = a, .here = pb, .there = pa, .pair = end };
 	pa->link = &end[0];
 	if (pb != pa)
 		pb->link = &end[1];
@@ -80,6 +80,18 @@ static bool launch(struct loop_end *end, const uint8_t *hdr, const void *payload
 	return true;
 }
 
+/* One more frame of this connection: does it break with it? */
+static bool breaks(struct loop_net *n, struct loop_end *pair)
+{
+	if (!n->inject.disconnect || ++pair->frames != n->inject.disconnect)
+		return false;
+	pair[0].cut = pair[1].cut = true;
+	pair->next_broken = n->broken;
+	n->broken = pair;
+	n->cuts++;
+	return true;
+}
+
 static int loop_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len)
 {
 	struct loop_net *n = ctx;
@@ -93,6 +105,8 @@ static int loop_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 		return 1;
 	}
 	n->sent++;
+	if (breaks(n, end->pair))
+		return 0;
 	if (happens(n, n->inject.loss)) {
 		n->lost++;
 		return 0;
@@ -131,8 +145,6 @@ void loop_cut(struct loop_end end[2])
 	for (int i = 0; i < 2; i++) {
 		struct loop_end *e = &end[i];
 
-		if (e->cut)
-			continue;
 		e->cut = true;
 		drop_packets(e->net, e);
 		e->from->now = e->net->now;
@@ -159,8 +171,14 @@ static void arrive(struct loop_net *n, struct loop_packet *k)
 bool loop_step(struct loop_net *n)
 {
 	struct loop_packet *k;
+	struct loop_end *broken = n->broken;
 	int64_t next = 0;
 
+	if (broken) {
+		n->broken = broken->next_broken;
+		loop_cut(broken);
+		return true;
+	}
 	for (unsigned i = 0; i < n->engines; i++) {
 		int64_t t;
 
@@ -173,7 +191,7 @@ bool loop_step(struct loop_net *n)
 	if (k && (!next || k->due < next))
 		next = k->due;
 	if (!next)
-		return false;
+		return n->broken;
 	if (next > n->now)
 		n->now = next;
 	if (k && k->due <= n->now) {
@@ -197,6 +215,7 @@ int loop_parse(const char *text, struct loop_inject *inject, const char **bad)
 		{ "reorder=", offsetof(struct loop_inject, reorder), false, 900 },
 		{ "flip=", offsetof(struct loop_inject, flip), false, 900 },
 		{ "room=", offsetof(struct loop_inject, room), false, 100000 },
+		{ "disconnect=", offsetof(struct loop_inject, disconnect), false, 1000000000 },
 		{ "delay=", offsetof(struct loop_inject, delay_ns), true, 1000000000 },
 		{ "seed=", offsetof(struct loop_inject, seed), true, ~0ull },
 	};

@@ -3,8 +3,9 @@
  * loop.h - a network inside one process, that does everything to frames which networks do
  *
  * Engines are attached to it and joined in pairs; a frame goes from one to the other after `delay`, unless it is
- * lost, comes twice, is overtaken, or has a bit flipped. Time is its own: it stands still until loop_step() moves it
- * to the next thing that happens, so that a run depends on nothing but its seed. One thread at a time.
+ * lost, comes twice, is overtaken, or has a bit flipped, or the connection has broken. Time is its own: it stands still
+ * until loop_step() moves it to the next thing that happens, so that a run depends on nothing but its seed. One thread
+ * at a time.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -16,6 +17,7 @@ struct loop_inject {
 	uint32_t loss, dup, reorder, flip;
 	int64_t delay_ns;
 	uint32_t room;			/* frames on their way from one to one, before there is no more room */
+	uint32_t disconnect;		/* frames of both ways of a connection: with this one it breaks; 0: never */
 	uint64_t seed;
 };
 
@@ -28,6 +30,9 @@ struct loop_end {
 	struct fr_peer *here, *there;	/* what the sender calls the receiver, and the other way round */
 	uint32_t flying;
 	bool waiting, cut;
+	struct loop_end *pair;		/* both directions: [0] counts, and is in the list of the broken */
+	uint32_t frames;
+	struct loop_end *next_broken;
 };
 
 struct loop_packet {
@@ -45,9 +50,10 @@ struct loop_net {
 	int64_t now;
 	uint64_t state;			/* of the random numbers */
 	struct loop_packet *packets;	/* by due */
+	struct loop_end *broken;	/* to be cut at the next step: a link must not call the engine back */
 	struct fr_engine *engine[LOOP_ENGINES];
 	unsigned engines;
-	uint64_t sent, lost, doubled, overtaken, flipped;
+	uint64_t sent, lost, doubled, overtaken, flipped, cuts;
 };
 
 extern const struct fr_link loop_link;		/* ctx: the net */
@@ -63,8 +69,8 @@ void loop_cut(struct loop_end end[2]);
 bool loop_step(struct loop_net *n);
 void loop_fini(struct loop_net *n);
 
-/* "loss=20,dup=10,reorder=50,flip=5,delay=1000,room=64,seed=7": 0; -1 with the rest that is not understood
- * in @bad. */
+/* "loss=20,dup=10,reorder=50,flip=5,delay=1000,room=64,disconnect=90,seed=7": 0; -1 with the rest that is not
+ * understood in @bad. */
 int loop_parse(const char *text, struct loop_inject *inject, const char **bad);
 
 #endif

@@ -3,9 +3,12 @@
  * nal_loop.c - the NAL of one process whose messages to itself go by frames, over a network that does what it is told
  *
  * For tests (PTL_NAL=loop, PTL_LOOP): every call of a process to itself goes through the frame engine and nal/loop,
- * with loss, duplicates, reordering, flipped bits and delay injected, and must behave as it does without. It is also
- * the smallest complete NAL on that engine, to begin another one from: what a real one has more is peers (nal_gp.c)
- * and something that takes frames while the owner makes no call. Here nobody does: time passes only in calls.
+ * with loss, duplicates, reordering, flipped bits and delay injected, and must behave as it does without. When the
+ * connection breaks (disconnect=), what is under way fails, and from then on the process cannot reach itself.
+ *
+ * It is also the smallest complete NAL on that engine, to begin another one from: what a real one has more is peers
+ * (nal_gp.c) and something that takes frames while the owner makes no call. Here nobody does: time passes only in
+ * calls.
  *
  * Locking: one mutex, around everything.
  */
@@ -74,7 +77,7 @@ static int start(struct nal_ni *ni, const struct p3l_setup *setup)
 
 	if (k->loop && loop_parse(k->loop, &inject, &bad)) {
 		p3_error("PTL_LOOP: '%s' is not understood; loss=, dup=, reorder=, flip= (thousandths), delay= (ns), "
-			 "room=, seed=", bad);
+			 "room=, disconnect= (frames), seed=", bad);
 		return PTL_FAIL;
 	}
 	pv = calloc(1, sizeof(*pv));
@@ -111,8 +114,9 @@ static int start(struct nal_ni *ni, const struct p3l_setup *setup)
 	loop_attach(&pv->net, &pv->e);
 	fr_open(&pv->e, &pv->self, (ptl_process_id_t){ s.nid, s.pid }, ni->uid, ni->jid, 0);
 	loop_join(&pv->net, pv->end, &pv->e, &pv->self, &pv->e, &pv->self);
-	p3_info("PTL_NAL=loop: loss %u, dup %u, reorder %u, flip %u of a thousand, seed %llu", inject.loss, inject.dup,
-		inject.reorder, inject.flip, (unsigned long long)inject.seed);
+	p3_info("PTL_NAL=loop: loss %u, dup %u, reorder %u, flip %u of a thousand, disconnect %u, seed %llu",
+		inject.loss, inject.dup, inject.reorder, inject.flip, inject.disconnect,
+		(unsigned long long)inject.seed);
 	return PTL_OK;
 }
 
@@ -125,11 +129,11 @@ static void stop(struct nal_ni *ni)
 		;
 	loop_fini(&pv->net);
 	pthread_mutex_unlock(&pv->lock);
-	p3_debug("loop: %llu frames, %llu lost, %llu doubled, %llu overtaken, %llu flipped; %llu sent again",
+	p3_debug("loop: %llu frames, %llu lost, %llu doubled, %llu overtaken, %llu flipped; %llu sent again%s",
 		 (unsigned long long)pv->net.sent, (unsigned long long)pv->net.lost,
 			(unsigned long long)pv->net.doubled,
 		 (unsigned long long)pv->net.overtaken, (unsigned long long)pv->net.flipped,
-		 (unsigned long long)pv->e.stats.again);
+		 (unsigned long long)pv->e.stats.again, pv->net.cuts ? "; disconnected" : "");
 	pthread_mutex_destroy(&pv->lock);
 	munmap(ni->l, pv->len);
 	free(ni->peer);

@@ -35,7 +35,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses",	\
 	  "portals/api/ni.c, portals/rt/p3_rt.c")					\
 	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0, "",				\
-	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), seed=",	\
+	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), room=, disconnect= (frames), seed=", \
 	  "nal/loop/nal_loop.c")							\
 	K(iface, "PTL_IFACE", text, "any", 0, 0, "",					\
 	  "network device on which others are let in, and whose address p3tcp_my_nid gives; any: all",	\

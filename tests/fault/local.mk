@@ -29,3 +29,10 @@ P3_TESTS += fault/nth-node:tests/fault/t_nth:limit=120,args=node,warns \
 	fault/nth-loop:tests/fault/t_nth:limit=60,args=loop,warns \
 	fault/nth-kill:tests/fault/t_nth:limit=120,args=node+kill,warns \
 	fault/nth-kill-nodes:tests/fault/t_nth:limit=180,args=nodes+kill,warns,pernode=1
+
+# a connection that breaks at each frame
+check_PROGRAMS += tests/fault/t_disconnect
+tests_fault_t_disconnect_SOURCES = tests/fault/t_disconnect.c tests/api/ptl.h
+tests_fault_t_disconnect_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_disconnect_LDADD = $(T_LIBS)
+P3_TESTS += fault/disconnect:tests/fault/t_disconnect:limit=60

@@ -472,6 +472,55 @@ static void t_others_go_on_when_one_is_cut(void)
 	f_end();
 }
 
+/*
+ * The connection breaks with its first frame, with its second, ... with none: each operation ends once, at both ends,
+ * well or with a failure, and nothing is held.
+ */
+static void t_a_connection_breaks_at_each_frame(void)
+{
+	struct loop_inject in = quiet;
+	unsigned long long cuts = 1;
+	uint64_t word[3] = { 1, 2, 3 };
+
+	fill();
+	for (in.disconnect = 1; cuts && CHECK(in.disconnect < 1000); in.disconnect++) {
+		unsigned n[2][16] = { { 0 } }, failed = 0;
+		struct p3l_slot ev;
+		struct p3l_ref put, get, old, new;
+
+		f_start(2, &in);
+		put = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		get = f_bind(0, b, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		old = f_bind(0, &word[0], 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		new = f_bind(0, &word[1], 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		f_post(1, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE);
+		f_post(1, 2, a, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+		f_post(1, 3, &word[2], 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+		CHECK_INT(f_put(0, 1, put, 100, true, 1, 0), PTL_OK);
+		CHECK_INT(f_put(0, 1, put, 150000, true, 1, 0), PTL_OK);
+		CHECK_INT(f_get(0, 1, get, 0, 150000, 2, 0), PTL_OK);
+		CHECK_INT(f_getput(0, 1, old, new, 8, 3, 0), PTL_OK);
+		CHECK(f_run());
+		for (unsigned i = 0; i < 2; i++)
+			while (f_event(i, &ev)) {
+				CHECK((ev.kind_fail >> 4) == PTL_NI_OK || (ev.kind_fail >> 4) == PTL_NI_DIED_NP);
+				failed += ev.kind_fail >> 4 != PTL_NI_OK;
+				n[i][ev.kind_fail & 15]++;
+			}
+		cuts = net.cuts;
+		CHECK(cuts || !failed);
+		CHECK_INT(n[0][PTL_EVENT_SEND_END], 3);
+		CHECK_INT(n[0][PTL_EVENT_REPLY_END], 2);
+		/* a put whose SEND_END has failed waits for no ACK; what the target had begun ends there, too */
+		CHECK(n[0][PTL_EVENT_ACK] == 2 || (cuts && n[0][PTL_EVENT_ACK] == 1));
+		for (int k = PTL_EVENT_GET_START; k < PTL_EVENT_ACK; k += 2)
+			CHECK(n[0][k] == n[0][k + 1] && n[1][k] == n[1][k + 1]);
+		CHECK(f_clean(0) && f_clean(1));
+		f_end();
+	}
+	CHECK(in.disconnect > 15);
+}
+
 /* ---- who may say what ---- */
 
 static void t_frames_of_others_are_not_believed(void)
@@ -537,7 +586,7 @@ int main(void)
 		T(t_no_more_records_than_are_ours), T(t_memory_that_is_not_there),
 		T(t_what_was_under_way_ends_with_a_failure), T(t_an_ack_that_will_not_come_fails),
 		T(t_a_reply_that_is_cut_off),
-		T(t_others_go_on_when_one_is_cut),
+		T(t_others_go_on_when_one_is_cut), T(t_a_connection_breaks_at_each_frame),
 		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link), { 0 }
 	};
 
