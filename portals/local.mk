@@ -7,7 +7,7 @@ include_HEADERS += portals/include/portals3.h portals/include/p3nal_utcp.h porta
 	portals/include/p30.h portals/include/cnos_mpi_os.h portals/include/pctmbox.h portals/include/pmi.h
 p3apidir = $(includedir)/p3api
 p3api_HEADERS = portals/include/p3api/types.h portals/include/p3api/api.h portals/include/p3api/misc.h \
-	portals/include/p3api/debug.h portals/include/p3api/reference.h
+	portals/include/p3api/debug.h portals/include/p3api/reference.h portals/include/p3api/acentry.h
 p3rtdir = $(includedir)/p3rt
 p3rt_HEADERS = portals/include/p3rt/p3rt.h
 p3dir = $(includedir)/p3

@@ -8,7 +8,7 @@
 #undef PTL_PID_ANY
 #define PTL_PID_ANY 0xFFFF
 #define PtlErrorStr(x) ptl_err_str[x]
-extern char *ptl_event_str[];		/* a program that forgets the const */
+extern const char *ptl_event_str[];	/* as they did: the XT's headers had it not */
 
 #define T_RULES		rules_xt
 #define T_NAME		"XT"

@@ -108,6 +108,8 @@ static void work()
 	unsigned got = 0, acks = 0, replies = 0, events = 0;
 
 	TRY(PtlACEntry(ni.handle, 1, any, PTL_UID_ANY, PTL_JID_ANY, 4));
+	TRY(PtlACEntry(ni.handle, 1, any, PTL_UID_ANY, PTL_PT_INDEX_ANY));
+	TRY(PtlACEntry(ni.handle, 1, any, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY));
 	TRY(PtlMEAttach(ni.handle, 4, any, 0, ~static_cast<ptl_match_bits_t>(0), PTL_UNLINK, PTL_INS_AFTER, &me));
 	TRY(PtlMDAttach(me, describe(&in[0], in.size(), PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
 				     PTL_MD_EVENT_START_DISABLE, eq.handle), PTL_UNLINK, &mdh));

@@ -80,6 +80,7 @@ int main()
 	first.pid = map[0].pid;
 	any.nid = PTL_NID_ANY;
 	any.pid = 0xffff;			/* what such programs call PTL_PID_ANY */
+	NEED(PtlACEntry(ni, 1, any, PTL_UID_ANY, PTL_JID_ANY, 5) == PTL_OK);
 	NEED(PtlACEntry(ni, 1, any, PTL_UID_ANY, PTL_PT_INDEX_ANY) == PTL_OK);
 
 	events ev(ni);

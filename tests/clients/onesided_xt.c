@@ -9,7 +9,7 @@
 #include <pctmbox.h>
 #include <pmi.h>
 
-extern char *ptl_event_str[];		/* not in the XT's headers: programs declare it so, too */
+extern char *ptl_event_str[];		/* not in the XT's headers, and without the const: PTL_OWN_EVENT_STR_NP */
 
 static ptl_handle_ni_t ni;
 

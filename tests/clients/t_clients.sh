@@ -5,7 +5,7 @@
 build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 inc=$src/portals/include
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
-cxx=$(sed -n 's/^CXX = //p' "$build/Makefile")
+cxx=$(sed -n 's/^C = //p' "$build/Makefile")
 cxx=${cxx:-$(command -v g++ || command -v clang++)}
 n=0
 
@@ -15,25 +15,64 @@ ok()	# STATUS NAME
 	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' log >&2; fi
 }
 
-headers=$(cd "$inc" && find . -name '*.h' | sed 's,^\./,,' | sort)
-: > log
-for std in gnu89 c99 gnu11 gnu17; do
-	for h in $headers; do
-		echo "#include <$h>" | $cc -std=$std -Wall -Wextra -Werror -I"$inc" -xc -fsyntax-only - 2>> log || echo "$std $h" >> log
+# Each header alone, strictly by each standard, with each compiler that there is. "int x": a file of macros alone is not C.
+alone()	# LANGUAGE COMPILER STANDARD...: what does not compile goes to log
+{
+	lang=$1 with=$2
+	shift 2
+	for std; do
+		$with -std=$std -pedantic -Wall -Wextra -Werror -I"$inc" -x$lang -fsyntax-only alone/*.c 2>> log ||
+			echo "$with -std=$std" >> log
 	done
+}
+mkdir alone
+for h in $(cd "$inc" && find . -name '*.h' | sed 's,^\./,,'); do
+	printf '#include <%s>\nextern int x;\n' "$h" > "alone/$(echo "$h" | tr / _).c"
 done
-[ ! -s log ]; ok $? "every public header compiles by itself in C"
-if [ -n "$cxx" ]; then
-	: > log
-	for std in c++98 c++17; do
-		for h in $headers; do
-			echo "#include <$h>" | $cxx -std=$std -Wall -Wextra -Werror -I"$inc" -xc++ -fsyntax-only - 2>> log || echo "$std $h" >> log
-		done
-	done
-	[ ! -s log ]; ok $? "every public header compiles by itself in C++"
+compilers() { for c; do command -v "${c%% *}" > /dev/null && echo "$c"; done | sort -u; }	# those that there are
+: > log
+compilers "${cc%% *}" gcc clang > c; compilers "$cxx" g++ clang++ > cxx
+while read -r c; do alone c "$c" c89 c99 c11; done < c
+[ -s c ] && [ ! -s log ]; ok $? "every public header compiles by itself in C ($(paste -sd' ' c))"
+: > log
+if [ -s cxx ]; then
+	while read -r c; do alone c++ "$c" c++98 c++17; done < cxx
+	[ ! -s log ]; ok $? "every public header compiles by itself in C++ ($(paste -sd' ' cxx))"
 else
 	n=$((n + 1)); echo "ok $n # SKIP no C++ compiler"
 fi
+
+# What they offer to strict programs, too: both forms of PtlACEntry; names of events, which XT programs declare for themselves.
+strict()	# HEADERS PROGRAM FLAGS
+{
+	{ for one in $1; do echo "#include <$one>"; done; echo "$2"; } > strict.c
+	while read -r c; do
+		for std in c89 c99 c11; do
+			$c -std=$std -pedantic -Wall -Wextra -Werror $3 -I"$inc" -c -o strict.o strict.c 2>> log || echo "$c $std: $1 $2" >> log
+		done
+	done < c
+	[ "$4" ] || while read -r c; do
+		for std in c++98 c++17; do
+			$c -std=$std -pedantic -Wall -Wextra -Werror $3 -I"$inc" -xc++ -c -o strict.o strict.c 2>> log || echo "$c $std: $1 $2" >> log
+		done
+	done < cxx
+}
+entry='extern int admit(ptl_handle_ni_t ni, ptl_process_id_t id);
+int admit(ptl_handle_ni_t ni, ptl_process_id_t id)
+{
+	return PtlACEntry(ni, 1, id, PTL_UID_ANY, 4) + PtlACEntry(ni, 1, id, PTL_UID_ANY, PTL_JID_ANY, 4);
+}'
+name='extern const char *name_of(int kind); const char *name_of(int kind) { return ptl_event_str[kind]; }'
+: > log
+for h in portals3.h portals/portals3.h "portals/portals3.h portals/p3nal_utcp.h" "portals/p3nal_utcp.h portals/portals3.h"; do
+	strict "$h" "$entry"
+	strict "$h" "$name"
+done
+[ ! -s log ]; ok $? "PtlACEntry with five arguments and six, and ptl_event_str, strictly by each standard"
+: > log
+strict portals/portals3.h "extern const char *ptl_event_str[]; $name" "" C
+strict portals/portals3.h "extern char *ptl_event_str[]; $name" -DPTL_OWN_EVENT_STR_NP C
+[ ! -s log ]; ok $? "a program's own declaration of ptl_event_str"
 
 # The libraries by their older names, as they are installed.
 (cd "$build" && make -s install-alias DESTDIR="$(cd "$OLDPWD" && pwd)" libdir=/lib) > log 2>&1
@@ -57,7 +96,7 @@ client()	# NAME SOURCE FLAGS LIBRARIES
 }
 client mpi-utcp mpi_utcp.c "" "-lp3api -lp3lib -lp3utcp -lp3rt"
 client mpi-xt mpi_xt.c "" "-lportals"
-client onesided-xt onesided_xt.c "" "-lpmi -lportals"
+client onesided-xt onesided_xt.c -DPTL_OWN_EVENT_STR_NP "-lpmi -lportals"
 client io-utcp io_both.c -DUTCP "-lportals3"
 client io-ibng io_both.c -DUTCP "-lp3rt -lp3ibng -lp3lib -lp3api"
 client io-xt io_both.c "" "-lportals"

@@ -551,13 +551,24 @@ int PtlEQPeek(ptl_handle_eq_t eq, ptl_event_t *event);
  */
 int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid, ptl_jid_t jid,
 	       ptl_pt_index_t pt_index);
+#ifdef __cplusplus
+extern "C++" {
+static __inline__ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid,
+				 ptl_pt_index_t pt_index)
+{
+	return PtlACEntry(ni, ac_index, match_id, uid, PTL_JID_ANY, pt_index);
+}
+}
+#else
 static __inline__ int p3_acentry5(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id, ptl_uid_t uid,
 				  ptl_pt_index_t pt_index)
 {
 	return PtlACEntry(ni, ac_index, match_id, uid, PTL_JID_ANY, pt_index);
 }
-#define P3_ACENTRY(a, b, c, d, e, f, g, name, ...) name	/* seven: six, one of them { nid, pid } */
-#define PtlACEntry(...)	P3_ACENTRY(__VA_ARGS__, PtlACEntry, PtlACEntry, p3_acentry5, 0)(__VA_ARGS__)
+#define P3_ACENTRY5	p3_acentry5
+#define P3_ACENTRY6	PtlACEntry
+#include <p3api/acentry.h>
+#endif
 
 /**
  * PtlPut, PtlPutRegion - send bytes to a portal of another process

@@ -25,12 +25,13 @@ extern "C" {
  *
  * The arrays have PTL_ERRNO_END_NP entries, and one for each kind of event; the functions check the index.
  *
- * XT: ptl_event_str is not declared there: programs declare it themselves, with and without const.
+ * XT: Its headers did not declare ptl_event_str; programs that need it do so themselves. One that leaves the const out
+ * there is compiled with -DPTL_OWN_EVENT_STR_NP: then ptl_event_str is left to the program.
  * Source: Extensions of the reference implementation.
  * See: PtlEQGet
  */
 extern const char *ptl_err_str[];
-#ifndef P3_XT_RULES
+#ifndef PTL_OWN_EVENT_STR_NP
 extern const char *ptl_event_str[];
 #endif
 

@@ -22,8 +22,14 @@
 #undef PtlMEMDPost
 #undef PtlMEMDAttach
 #undef PtlMEMDInsert
+#ifdef __cplusplus
 #undef PtlACEntry
-#define PtlACEntry(...)	P3_ACENTRY(__VA_ARGS__, PtlACEntry, PtlACEntry, p3_acentry5, 0)(__VA_ARGS__)
+#else
+#undef P3_ACENTRY5
+#undef P3_ACENTRY6
+#define P3_ACENTRY5	p3_acentry5
+#define P3_ACENTRY6	PtlACEntry
+#endif
 #undef PTL_MD_EVENT_AUTO_UNLINK_ENABLE
 #undef PTL_MD_EVENT_MANUAL_UNLINK_ENABLE
 #undef PTL_MD_FLAG_AUTO_UNLINK

@@ -150,8 +150,27 @@ static __inline__ int p3_xt_acentry5(ptl_handle_ni_t ni, ptl_ac_index_t ac_index
 #define PtlMEMDPost	p3_xt_PtlMEMDPost
 #define PtlMEMDAttach	p3_xt_PtlMEMDAttach
 #define PtlMEMDInsert	p3_xt_PtlMEMDInsert
-#undef PtlACEntry
-#define PtlACEntry(...)	P3_ACENTRY(__VA_ARGS__, p3_xt_acentry6, p3_xt_acentry6, p3_xt_acentry5, 0)(__VA_ARGS__)
+#ifdef __cplusplus
+extern "C++" {
+static __inline__ int p3_xt_PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id,
+				       ptl_uid_t uid, ptl_jid_t jid, ptl_pt_index_t pt_index)
+{
+	return p3_xt_acentry6(ni, ac_index, match_id, uid, jid, pt_index);
+}
+
+static __inline__ int p3_xt_PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id,
+				       ptl_uid_t uid, ptl_pt_index_t pt_index)
+{
+	return p3_xt_acentry5(ni, ac_index, match_id, uid, pt_index);
+}
+}
+#define PtlACEntry	p3_xt_PtlACEntry
+#else
+#undef P3_ACENTRY5
+#undef P3_ACENTRY6
+#define P3_ACENTRY5	p3_xt_acentry5
+#define P3_ACENTRY6	p3_xt_acentry6
+#endif
 
 #ifdef __cplusplus
 }
