@@ -6,7 +6,7 @@
 #include "m.h"
 
 #define SPACE	(3 << 20)	/* of a buffer; the data lie around its middle */
-#define TYPES	13
+#define TYPES	14
 
 static unsigned char *buf, *packed, *want;
 static char in_bss[20000];
@@ -75,6 +75,15 @@ static MPI_Datatype make(int kind, int *count)
 	case 11:			/* pair types have a gap */
 		MPI_Type_vector(1000, 3, 7, MPI_DOUBLE_INT, &old);
 		MPI_Type_contiguous(2, old, &t);
+		break;
+	case 12:			/* columns of one length; the second goes on where the first would, but wider */
+		MPI_Type_vector(500, 1, 8, MPI_DOUBLE, &two[0]);
+		MPI_Type_vector(300, 1, 16, MPI_DOUBLE, &two[1]);
+		at[1] = 500 * 64;
+		three[0] = three[1] = 1;
+		MPI_Type_create_struct(2, three, at, two, &t);
+		MPI_Type_free(&two[0]);
+		old = two[1];
 		break;
 	default:			/* contiguous, but not at its beginning */
 		MPI_Type_contiguous(4000, MPI_DOUBLE, &old);
