@@ -13,13 +13,6 @@
 #define STREAM		3		/* events in a row, nothing sent in between */
 #define STREAM_PAUSES	32		/* then: about 0.6 us, five puts of 8 bytes */
 
-static inline bool valid(const struct nal_ni *ni, ptl_handle_eq_t h)
-{
-	const struct nal_eq *e = &ni->eq[h & 0xffff];
-
-	return (h & 0xffff) < (uint32_t)ni->limits.max_eqs && e->ring && e->gen == (h >> 16 & P3L_GEN_MASK);
-}
-
 /* A cheap look: is there something to read? */
 static inline bool ready(const struct nal_ni *ni, uint32_t eq)
 {
@@ -87,7 +80,7 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
-	if (!ni || !valid(ni, h))
+	if (!ni || !p3a_eq_valid(ni, h))
 		return PTL_EQ_INVALID;
 	ni->eq[h & 0xffff].gen = NAL_EQ_GONE;	/* the ring stays: another thread may be waiting there */
 	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
@@ -278,7 +271,7 @@ static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
-	if (!ni || !valid(ni, h))
+	if (!ni || !p3a_eq_valid(ni, h))
 		return PTL_EQ_INVALID;
 	if (ready(ni, eq))
 		return fetch(ni, eq, ev, take);
@@ -470,7 +463,7 @@ P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
 	p.ni = p3a_ni_of(h, P3A_EQ);
-	if (!p.ni || !valid(p.ni, h))
+	if (!p.ni || !p3a_eq_valid(p.ni, h))
 		return PTL_EQ_INVALID;
 	return wait_any(&p, -1, ev, &which);
 }
@@ -486,7 +479,7 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 		return PTL_EQ_INVALID;
 	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
 	for (int i = 0; i < size; i++)
-		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !valid(p.ni, eqs[i])) {
+		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
 			*which = i;
 			return PTL_EQ_INVALID;
 		}

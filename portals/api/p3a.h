@@ -98,16 +98,22 @@ static inline void p3a_in_use(struct nal_ni *ni)
 }
 
 /* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
+/* Is @h, of interface @ni, a queue that exists? */
+static inline bool p3a_eq_valid(const struct nal_ni *ni, ptl_handle_eq_t h)
+{
+	const struct nal_eq *e = &ni->eq[h & 0xffff];
+
+	return (h & 0xffff) < (uint32_t)ni->limits.max_eqs && e->ring && e->gen == (h >> 16 & P3L_GEN_MASK);
+}
+
 static inline bool p3a_eq_pack(const struct nal_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
 {
-	struct p3l_ref r = p3a_ref(h);
-
 	*packed = 0;
 	if (h == PTL_EQ_NONE)
 		return true;
-	if (h >> 29 != P3A_EQ || (h >> 26 & 7) != ni->index || !p3l_eq_valid(ni->l, r))
+	if (h >> 29 != P3A_EQ || (h >> 26 & 7) != ni->index || !p3a_eq_valid(ni, h))
 		return false;
-	*packed = (r.idx + 1) | r.gen << 16;
+	*packed = ni->eq[h & 0xffff].packed;
 	return true;
 }
 

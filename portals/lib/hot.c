@@ -5,35 +5,41 @@
  * A short message without ack or offset, whose first ME takes it into a plain buffer, and the caller waits for just this
  * event: matched, copied and handed over in one piece. Everything that differs in any point is left as it is, for the long
  * way (p3l_target_short), which is the reference: whatever this function does, that one would have done too. What depends
- * on the list and the descriptor alone is looked up once and kept (p3l_known); pt.changes says how long it is true.
+ * on the list and the descriptor alone is looked up once and kept (p3l_known); pt.changes says how long it is true. A
+ * descriptor for one message, as MPI posts it, is looked up for that message, and goes with its ME.
  */
 #include "p3l.h"
 
 #define FETCH 4		/* lines */
 #define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
 
-/* Look at the first ME of list @pt, under its lock or as its only user. False: not one for this file. */
-static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink)
+enum { LONG_WAY, MANY, ONE };	/* messages that the first ME takes */
+
+/* Look at the first ME of list @pt, under its lock or as its only user. */
+static __attribute__((__noinline__)) int learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink)
 {
 	const struct p3l_ac *ac = &ni->ac[0];
 	uint32_t i = p3_load(&ni->pt[pt].head) - 1;
 	struct p3l_known *k = sink->known;
 	const struct p3l_me *me;
 	struct p3l_md *md;
+	bool one;
 
 	k->pt = P3L_MAX_PT;
 	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
 	    ac->pt != PTL_PT_INDEX_ANY || i >= P3L_MAX_ME)
-		return false;
+		return LONG_WAY;
 	me = p3l_me(ni, i);
 	i = p3_load(&me->md) - 1;
 	if (me->match_nid != PTL_NID_ANY || me->match_pid != PTL_PID_ANY || i >= P3L_MAX_MD)
-		return false;
+		return LONG_WAY;
 	md = p3l_md(ni, i);
 	if ((md->options & OPTIONS) != (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE) ||
-	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->threshold != PTL_MD_THRESH_INF || md->iov ||
-	    md->eq != sink->packed)
-		return false;
+	    (md->flags & (P3L_MD_USED | P3L_MD_SPENT)) != P3L_MD_USED || md->iov || md->eq != sink->packed)
+		return LONG_WAY;
+	one = md->threshold != PTL_MD_THRESH_INF;
+	if (one && (md->threshold != 1 || !(md->flags & P3L_MD_UNLINK) || p3l_md_tells(md) || p3_load_acq(&md->pending)))
+		return LONG_WAY;
 	k->match_bits = me->match_bits;
 	k->mask = ~me->ignore_bits;
 	k->start = md->start;
@@ -45,8 +51,10 @@ static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, 
 	k->md_gen = (uint16_t)md->gen;
 	k->fresh = true;
 	k->changes = p3_load(&ni->pt[pt].changes);
+	if (one)
+		return ONE;
 	k->pt = pt;
-	return true;
+	return MANY;
 }
 
 void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev)
@@ -61,13 +69,14 @@ void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev)
 }
 
 static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *lane, uint32_t head, struct p3l_line *m,
-		       uint32_t f, uint32_t pt, uint32_t n, struct p3l_sink *sink)
+		       uint32_t f, uint32_t pt, uint32_t n, bool alone, struct p3l_sink *sink)
 {
 	struct p3l_known *k = sink->known;
 	const uint8_t *from = m->body;
 	uint64_t off, bits = 0, hdr_data = 0;
+	int takes = MANY;
 
-	if (p3_unlikely(k->pt != pt || k->changes != p3_load(&ni->pt[pt].changes)) && !learn(ni, pt, sink))
+	if (p3_unlikely(k->pt != pt || k->changes != p3_load(&ni->pt[pt].changes)) && !(takes = learn(ni, pt, sink)))
 		return -1;
 	if (f & P3L_LF_MATCH) {
 		p3l_copy(&bits, from, 8);
@@ -102,6 +111,16 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 	p3_store_rel(&lane->head, head + 1);
 	if (p3_unlikely(head + 1 - lane->head_pub >= ni->lane_lines / 4))
 		p3_store_rel(&lane->head_pub, head + 1);
+	if (takes == ONE) {
+		p3l_known_event(k, &sink->ev);
+		sink->ev.pt = (uint8_t)pt;
+		sink->ev.threshold = k->md->threshold = 0;
+		sink->got = P3L_SINK_EVENT;
+		if (p3_likely(alone))
+			p3l_md_free_own(ni, k->md_idx);
+		else
+			p3l_md_free_locked(ni, k->md_idx);
+	}
 	return 1;
 }
 
@@ -140,7 +159,7 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 			goto unlock_lane;
 	}
 	P3_TRACED(lane(ni, slot, head));
-	rc = take(ni, slot, lane, head, m, f, pt, n, sink);
+	rc = take(ni, slot, lane, head, m, f, pt, n, alone, sink);
 	P3_TRACED(pop());
 	if (alone)
 		return rc;

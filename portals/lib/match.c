@@ -451,7 +451,8 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 	P3_TRACED(copy(began, P3_WAY_INBOX, true, mlength));
 	if (p3_likely(eq >= 0 && !(md->options & PTL_MD_EVENT_END_DISABLE))) {
 		ev.kind_fail = PTL_EVENT_PUT_END;
-		if (p3_likely(sink && !sink->got && sink->eq == eq && !(md->flags & P3L_MD_SPENT) && p3l_sink_open(ni, sink))) {
+		if (p3_likely(sink && !sink->got && sink->eq == eq && (!(md->flags & P3L_MD_SPENT) || !p3l_md_tells(md)) &&
+			      p3l_sink_open(ni, sink))) {
 			ev.word = ev.ticket = 0;
 			sink->ev = ev;
 			sink->got = P3L_SINK_EVENT;
@@ -475,7 +476,10 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 				md->last_ticket = t;
 				p3l_eq_post(env, ni, (uint32_t)eq, t, &ev);
 			}
-			p3l_md_free_locked(ni, i - 1);
+			if (alone)
+				p3l_md_free_own(ni, i - 1);
+			else
+				p3l_md_free_locked(ni, i - 1);
 		}
 	}
 	p3l_count(env, &stats->recv_count, 1);

@@ -84,8 +84,13 @@ void p3l_md_tidy(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_md *md
 
 static uint32_t pop(struct p3l_ni *ni)
 {
-	uint32_t i = p3_load_acq(&ni->md_free);
+	uint32_t i = ni->md_spare;
 
+	if (p3_likely(i && i <= P3L_MAX_MD)) {
+		ni->md_spare = p3l_md(ni, i - 1)->free_next;
+		return i;
+	}
+	i = p3_load_acq(&ni->md_free);
 	while (i && i <= P3L_MAX_MD) {
 		if (p3_cas32(&ni->md_free, i, p3l_md(ni, i - 1)->free_next))	/* M:unlink.pop */
 			return i;
@@ -268,28 +273,34 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	return PTL_OK;
 }
 
-/* A filled MD on no list, not live yet: index + 1. */
+/* A filled MD on no list, not live yet: index + 1. own_lock; the arguments have been checked */
+static int make_locked(struct p3l_ni *ni, const struct p3l_md_args *a, ptl_unlink_t op, uint32_t *out)
+{
+	struct p3l_md *md;
+	int rc;
+
+	*out = md_alloc(ni);
+	if (!*out)
+		return PTL_NO_SPACE;
+	md = p3l_md(ni, *out - 1);
+	p3_store(&md->me, 0);	/* M:unlink.make-me */
+	p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));	/* M:unlink.make */
+	md->pending = 0;
+	rc = fill(ni, md, a, false);
+	if (rc != PTL_OK)
+		md_push(ni, *out - 1);
+	return rc;
+}
+
 static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_md_args *a, ptl_unlink_t op,
 		uint32_t *out)
 {
 	int rc = check(ni, a);
-	struct p3l_md *md;
 
 	if (rc != PTL_OK)
 		return rc;
 	p3l_own_lock(env, ni);
-	*out = md_alloc(ni);
-	if (*out) {
-		md = p3l_md(ni, *out - 1);
-		p3_store(&md->me, 0);	/* M:unlink.make-me */
-		p3_store(&md->flags, P3L_MD_MADE | (op == PTL_UNLINK ? P3L_MD_UNLINK : 0));	/* M:unlink.make */
-		md->pending = 0;
-		rc = fill(ni, md, a, false);
-		if (rc != PTL_OK)
-			md_push(ni, *out - 1);
-	} else {
-		rc = PTL_NO_SPACE;
-	}
+	rc = make_locked(ni, a, op, out);
 	p3l_own_unlock(env, ni);
 	return rc;
 }
@@ -370,9 +381,10 @@ int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
  * In an order that repair can go on from (reap.c): the ME leaves the list, the MD is freed, and last the ME, so that
  * as long as the MD can be found, its ME says under which lock it stands.
  */
-void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
+static inline __attribute__((__always_inline__)) void free_locked(struct p3l_ni *ni, uint32_t idx, bool own)
 {
-	uint32_t me = p3l_md(ni, idx)->me;
+	struct p3l_md *md = p3l_md(ni, idx);
+	uint32_t me = md->me;
 	bool out = false;
 
 	P3_PROBE3(unlink, ni, idx, me);
@@ -385,9 +397,28 @@ void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
 		else
 			p3l_me(ni, me - 1)->md = 0;
 	}
-	md_push(ni, idx);
-	if (out)
+	if (own) {
+		md->flags = 0;
+		md->gen++;
+		md->free_next = ni->md_spare;
+		ni->md_spare = idx + 1;
+	} else {
+		md_push(ni, idx);
+	}
+	if (out && own)
+		p3l_me_free_own(ni, me - 1);
+	else if (out)
 		p3l_me_free(ni, me - 1);
+}
+
+void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx)
+{
+	free_locked(ni, idx, false);
+}
+
+void p3l_md_free_own(struct p3l_ni *ni, uint32_t idx)
+{
+	free_locked(ni, idx, true);
 }
 
 /* Log UNLINK of a spent MD and free it. [lock] */
@@ -650,14 +681,20 @@ static inline __attribute__((__always_inline__)) int memd(
 	ptl_unlink_t op, int test_eq, struct p3l_ref *me_out, struct p3l_ref *md_out)
 {
 	uint32_t me, md;
+	bool alone;
 	int rc;
 
 	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq))	/* early, without work; decided below */
 		return PTL_MD_NO_UPDATE;
-	rc = make(env, ni, a, op, &md);
+	rc = check(ni, a);
 	if (rc != PTL_OK)
 		return rc;
 	p3l_own_lock(env, ni);
+	rc = make_locked(ni, a, op, &md);
+	if (rc != PTL_OK) {
+		p3l_own_unlock(env, ni);
+		return rc;
+	}
 	p3l_index_room(ni, base, pt);
 	me = p3l_me_alloc(ni);
 	p3l_own_unlock(env, ni);
@@ -666,11 +703,13 @@ static inline __attribute__((__always_inline__)) int memd(
 		goto err_md;
 	}
 	if (base) {
-		rc = p3l_me_lock(env, ni, *base, &pt);
+		rc = p3l_me_enter(env, ni, *base, &pt, &alone);
 		if (rc != PTL_OK)
 			goto err_me;
 	} else {
-		p3l_lock(env, ni, pt);
+		alone = p3l_pt_alone(env, pt);
+		if (!alone)
+			p3l_lock(env, ni, pt);
 	}
 	if (test_eq >= 0 && !p3l_eq_idle(ni, (uint32_t)test_eq)) {
 		rc = PTL_MD_NO_UPDATE;
@@ -685,10 +724,12 @@ static inline __attribute__((__always_inline__)) int memd(
 		goto err_unlock;
 	*me_out = (struct p3l_ref){ me - 1, p3l_me(ni, me - 1)->gen & P3L_GEN_MASK };
 	*md_out = ref_of(ni, md);
-	p3l_unlock(ni, pt);
+	if (!alone)
+		p3l_unlock(ni, pt);
 	return PTL_OK;
 err_unlock:
-	p3l_unlock(ni, pt);
+	if (!alone)
+		p3l_unlock(ni, pt);
 err_me:
 	p3l_me_free(ni, me - 1);
 err_md:

@@ -10,8 +10,14 @@
 /* Pop from the free list: only the owner does, under own_lock, so a popped entry cannot come back meanwhile. */
 uint32_t p3l_me_alloc(struct p3l_ni *ni)
 {
-	uint32_t i = p3_load_acq(&ni->me_free);
+	uint32_t i = ni->me_spare;
 
+	if (p3_likely(i && i <= P3L_MAX_ME)) {
+		ni->me_spare = p3l_me(ni, i - 1)->free_next;
+		p3l_me(ni, i - 1)->flags = P3L_ME_MADE;
+		return i;
+	}
+	i = p3_load_acq(&ni->me_free);
 	while (i && i <= P3L_MAX_ME) {
 		uint32_t next = p3l_me(ni, i - 1)->free_next;
 
@@ -46,6 +52,16 @@ void p3l_me_free(struct p3l_ni *ni, uint32_t idx)
 	p3_store_rel(&me->gen, me->gen + 1);	/* M:unlink.me-next-gen */
 	P3L_POINT("me freed");
 	p3l_me_push(ni, idx);
+}
+
+void p3l_me_free_own(struct p3l_ni *ni, uint32_t idx)
+{
+	struct p3l_me *me = p3l_me(ni, idx);
+
+	me->flags = 0;
+	me->gen++;
+	me->free_next = ni->me_spare;
+	ni->me_spare = idx + 1;
 }
 
 void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
@@ -141,7 +157,9 @@ static bool me_is(const struct p3l_me *me, struct p3l_ref r)
 }
 
 /* Lock the list of a live entry: PTL_OK with @pt locked, or PTL_ME_INVALID. */
-int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t *pt)
+static inline __attribute__((__always_inline__)) int enter_list(const struct p3l_env *env, struct p3l_ni *ni,
+							   struct p3l_ref r, uint32_t *pt, bool may_be_alone,
+							   bool *alone)
 {
 	struct p3l_me *me;
 
@@ -151,11 +169,26 @@ int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, 
 	*pt = p3_load(&me->pt);	/* M:unlink.me-lock-pt */
 	if (!me_is(me, r) || *pt >= P3L_MAX_PT)
 		return PTL_ME_INVALID;
+	*alone = may_be_alone && p3l_pt_alone(env, *pt);
+	if (*alone)
+		return PTL_OK;
 	p3l_lock(env, ni, *pt);
 	if (me_is(me, r) && me->pt == *pt)
 		return PTL_OK;
 	p3l_unlock(ni, *pt);
 	return PTL_ME_INVALID;
+}
+
+int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t *pt)
+{
+	bool alone;
+
+	return enter_list(env, ni, r, pt, false, &alone);
+}
+
+int p3l_me_enter(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r, uint32_t *pt, bool *alone)
+{
+	return enter_list(env, ni, r, pt, true, alone);
 }
 
 static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt,

@@ -410,6 +410,7 @@ struct p3l_ni {
 	uint32_t me_free __attribute__((aligned(P3L_LINE)));
 	uint32_t md_free;
 	uint32_t me_fresh, md_fresh;	/* owner: never used from here on */
+	uint32_t me_spare, md_spare;	/* owner: freed by itself, taken first, without an atomic operation */
 	uint32_t md_limbo, md_limbo_tail;	/* owner: freed, but an unread event names them */
 	uint32_t me_count, md_count, eq_count;	/* atomic: in use */
 	uint32_t own_lock;
@@ -600,12 +601,15 @@ int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me);
 uint32_t p3l_me_alloc(struct p3l_ni *ni);				/* index + 1 */
 void p3l_me_free(struct p3l_ni *ni, uint32_t idx);
+void p3l_me_free_own(struct p3l_ni *ni, uint32_t idx);	/* the same, by the owner with one thread */
 void p3l_me_push(struct p3l_ni *ni, uint32_t idx);
 void p3l_me_fill(struct p3l_me *me, uint32_t pt, ptl_process_id_t id, uint64_t bits, uint64_t ignore,
 		 ptl_unlink_t unlink);
 void p3l_me_out_locked(struct p3l_ni *ni, uint32_t idx);
 void p3l_me_remove_locked(struct p3l_ni *ni, uint32_t idx);
 int p3l_me_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, uint32_t *pt);
+/* The same by the owner, without a lock where it is @alone. */
+int p3l_me_enter(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me, uint32_t *pt, bool *alone);
 int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t base, ptl_ins_pos_t pos);
 
 /* md.c (owner). eq: packed as in struct p3l_md, a checked queue. flags: P3L_MD_DIRECT when the region is in the window. */
@@ -631,6 +635,7 @@ int p3l_memd_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, p
 		    ptl_unlink_t op, struct p3l_ref *me, struct p3l_ref *md);
 int p3l_md_lock(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t *pt);
 void p3l_md_free_locked(struct p3l_ni *ni, uint32_t idx);		/* and its ME if that is PTL_UNLINK */
+void p3l_md_free_own(struct p3l_ni *ni, uint32_t idx);		/* the same, by the owner with one thread */
 /* Is UNLINK logged when this MD unlinks itself? */
 static inline bool p3l_md_tells(const struct p3l_md *md)
 {

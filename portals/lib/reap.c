@@ -259,15 +259,19 @@ static __attribute__((__noinline__)) bool count_anew(const struct p3l_env *env, 
 
 static bool on_free_list(const struct p3l_ni *ni, bool md, uint32_t idx)
 {
-	uint32_t i = p3_load_acq(md ? &ni->md_free : &ni->me_free), max = md ? P3L_MAX_MD : P3L_MAX_ME, n = 0;
+	const uint32_t max = md ? P3L_MAX_MD : P3L_MAX_ME, first[] = {
+		p3_load_acq(md ? &ni->md_free : &ni->me_free), md ? ni->md_limbo : 0, md ? ni->md_spare : ni->me_spare
+	};
+	uint32_t n = 0;
 
-	for (int round = 0; round < 2; round++) {
+	for (unsigned list = 0; list < sizeof(first) / sizeof(*first); list++) {
+		uint32_t i = first[list];
+
 		for (; i && i <= max && n <= 2 * max; n++) {
 			if (i == idx + 1)
 				return true;
 			i = md ? p3l_md(ni, i - 1)->free_next : p3l_me(ni, i - 1)->free_next;
 		}
-		i = md ? ni->md_limbo : 0;
 	}
 	return false;
 }

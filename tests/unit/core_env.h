@@ -102,12 +102,14 @@ __attribute__((unused)) static bool c_list_ok(const struct p3l_ni *ni, uint32_t 
 	return ni->pt[pt].tail == prev && ni->pt[pt].len == n;
 }
 
-/* Entries on the free list (a cycle counts as too many), in limbo and never used. */
+/* Entries on the free lists (a cycle counts as too many), in limbo and never used. */
 __attribute__((unused)) static uint32_t c_me_free_count(const struct p3l_ni *ni)
 {
 	uint32_t n = ni->max_me - ni->me_fresh;
 
 	for (uint32_t i = ni->me_free; i && n <= ni->max_me; i = p3l_me(ni, i - 1)->free_next)
+		n++;
+	for (uint32_t i = ni->me_spare; i && n <= ni->max_me; i = p3l_me(ni, i - 1)->free_next)
 		n++;
 	return n;
 }
@@ -117,6 +119,8 @@ __attribute__((unused)) static uint32_t c_md_free_count(const struct p3l_ni *ni)
 	uint32_t n = ni->max_md - ni->md_fresh;
 
 	for (uint32_t i = ni->md_free; i && n <= ni->max_md; i = p3l_md(ni, i - 1)->free_next)
+		n++;
+	for (uint32_t i = ni->md_spare; i && n <= ni->max_md; i = p3l_md(ni, i - 1)->free_next)
 		n++;
 	for (uint32_t i = ni->md_limbo; i && n <= ni->max_md; i = p3l_md(ni, i - 1)->free_next)
 		n++;

@@ -14,7 +14,7 @@
 #define BUF 4096
 
 static uint64_t seed = 1, state;
-static unsigned scripts = 4000, straight;
+static unsigned scripts = 4000, straight, once;
 
 static uint64_t rnd(uint64_t n)
 {
@@ -111,6 +111,9 @@ static bool agree(void)
 		if (memcmp(side[0].buf[i], side[1].buf[i], BUF))
 			return false;
 	}
+	if (a->pt[3].head != b->pt[3].head || a->pt[3].len != b->pt[3].len || a->me_free != b->me_free ||
+	    a->md_free != b->md_free || a->me_spare != b->me_spare || a->md_spare != b->md_spare)
+		return false;
 	return u->head == v->head && u->head_pub == v->head_pub && x->drop_count == y->drop_count &&
 	       x->recv_count + u->hot_count == y->recv_count + v->hot_count &&
 	       x->recv_length + u->hot_length == y->recv_length + v->hot_length &&
@@ -153,20 +156,21 @@ static bool read_both(void)
 static void options_of(ptl_md_t *md, unsigned length)
 {
 	static const unsigned options[] = { PTL_MD_OP_PUT, PTL_MD_EVENT_START_DISABLE, PTL_MD_EVENT_END_DISABLE,
-					    PTL_MD_MANAGE_REMOTE, PTL_MD_TRUNCATE, PTL_MD_MAX_SIZE, PTL_MD_ACK_DISABLE };
-	static const unsigned odds[] = { 95, 90, 5, 30, 20, 30, 20 };	/* of 100 */
+					    PTL_MD_MANAGE_REMOTE, PTL_MD_TRUNCATE, PTL_MD_MAX_SIZE, PTL_MD_ACK_DISABLE,
+					    PTL_MD_XT_NP, PTL_MD_UNLINK_EVENT_NP };
+	static const unsigned odds[] = { 95, 90, 5, 30, 20, 30, 20, 60, 20 };	/* of 100 */
 	unsigned o = 0;
 
 	for (unsigned k = 0; k < sizeof(odds) / sizeof(*odds); k++)
 		o |= rnd(100) < odds[k] ? options[k] : 0;
-	*md = c_md(0, length, rnd(5) ? PTL_MD_THRESH_INF : (int)rnd(5), o);
+	*md = c_md(0, length, rnd(3) ? PTL_MD_THRESH_INF : rnd(3) ? 1 : (int)rnd(5), o);
 	md->max_size = rnd(200);
 }
 
 /* One change on both sides, by the owner. False: they answer differently. */
 static bool change_both(void)
 {
-	uint64_t what = rnd(7), i = rnd(2), pos = rnd(2), bits = rnd(3), ignore = rnd(3) ? ~(uint64_t)0 : rnd(4);
+	uint64_t what = rnd(10), i = rnd(2), pos = rnd(2), bits = rnd(3), ignore = rnd(3) ? ~(uint64_t)0 : rnd(4);
 	unsigned log_to = (unsigned)rnd(3);
 	struct p3l_ref me[2], md[2];
 	int rc[2] = { 0, 0 };
@@ -223,7 +227,7 @@ static bool script(void)
 {
 	unsigned n_md = 1 + (unsigned)rnd(2), log_to = (unsigned)rnd(3), wanted = (unsigned)rnd(2);
 	bool polled = rnd(8) != 0, changes = rnd(2), ok = true;
-	uint64_t bits = rnd(3), ignore = rnd(5) ? ~(uint64_t)0 : rnd(4);
+	uint64_t bits = rnd(3), ignore = rnd(5) ? ~(uint64_t)0 : rnd(4), churn = rnd(2) ? 8 : 1;
 	ptl_process_id_t from = rnd(6) ? C_ANY : (ptl_process_id_t){ C_NID, 100 + (uint32_t)rnd(4) };
 	ptl_unlink_t op = rnd(2) ? PTL_UNLINK : PTL_RETAIN;
 	ptl_md_t proto[2];
@@ -241,7 +245,7 @@ static bool script(void)
 		a.known = &side[0].known[wanted];
 		for (uint64_t k = rnd(3); k > 0; k--)
 			send_both();
-		if (changes && !rnd(8) && !change_both()) {
+		if (changes && !rnd(churn) && !change_both()) {
 			ok = false;
 			break;
 		}
@@ -249,6 +253,7 @@ static bool script(void)
 		if (rc < 0)
 			long_way(&side[0], &a);
 		straight += rc > 0;
+		once += rc > 0 && a.got == P3L_SINK_EVENT;
 		long_way(&side[1], &b);
 		if (a.got == P3L_SINK_KNOWN) {
 			p3l_known_event(a.known, &a.ev);
@@ -271,8 +276,9 @@ static void t_straight_way_is_the_long_way(void)
 			return;
 		}
 	}
-	diag("seed %llu: %u scripts, %u messages went straight", (unsigned long long)seed, scripts, straight);
-	CHECK(straight > scripts);		/* else nothing was compared */
+	diag("seed %llu: %u scripts, %u messages went straight, %u of them to a descriptor for one", (unsigned long long)seed,
+	     scripts, straight, once);
+	CHECK(straight > scripts && once > scripts / 20);	/* else nothing was compared */
 }
 
 int main(int argc, char **argv)
