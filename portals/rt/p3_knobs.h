@@ -77,7 +77,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "records that each thread keeps under ptl_trace; what follows is counted only",	\
 	  "portals/trace/p3_trace.c")							\
 	K(init_timeout_s, "PTL_INIT_TIMEOUT_S", num, "30", 1, 86400, "seconds",		\
-	  "seconds to wait at start for the launcher and the other ranks",		\
+	  "seconds to wait at start for the launcher and the other ranks, and later for signs of life of another " \
+	  "node's machine (there 30 at most)",						\
 	  "portals/rt/p3_rt.c, nal/smartmap/nal_start.c, nal/gp/nal_gp.c")		\
 	K(log, "PTL_LOG", level, "warn", 0, 4, "",					\
 	  "how much is said on stderr: error, warn, diag, info, debug",			\

@@ -12,6 +12,13 @@
  * The end of a process closes both connections. What it sent before may still be there to be read, so its end is told
  * (user->gone) when its connection to us has been read to the end. Without one it is told at once, and when the end
  * of a connection that we send on is not followed by that of the other, after GRACE.
+ *
+ * A process that is stopped is not at its end, however long: its kernel goes on to acknowledge what comes, and says
+ * that there is no room. So nothing here counts the time in which a connected process does not read or answer. A
+ * machine that vanishes is noticed by our kernel, which asks for signs of life (keepalive) where nothing of ours is
+ * under way: always, then, on a connection to us. While a connection is being made, TCP_USER_TIMEOUT does that; later
+ * it would end those to stopped processes whose windows are closed. Our own timers may run late by the time that we
+ * were stopped ourselves: what the kernel has for us then goes first.
  */
 #include "config.h"
 
@@ -20,6 +27,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -37,6 +45,7 @@
 #define STRANGERS	64
 #define HANDSHAKE_S	5.0
 #define GRACE_S		2.0
+#define VANISHED_S	30		/* or the user's patience, if that is less: until a machine is taken for gone */
 #define AGAIN		5		/* handshakes more than one, */
 #define AGAIN_S		0.01		/* the first after so long, then twice as long each time */
 #define FRAME_MAX_	(WIRE_HDR + WIRE_PAYLOAD)
@@ -92,13 +101,32 @@ static bool try_again(int err)
 	return err == EAGAIN || err == EINTR || err == ENOMEM || err == ENOBUFS;
 }
 
-static void tune(int fd)
+static void set(int fd, int level, int what, int value)
 {
-	int one = 1, ms = 30000;
+	setsockopt(fd, level, what, &value, sizeof(value));
+}
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+/* @making: we are about to connect it. */
+static void tune(const struct tcp *t, int fd, bool making)
+{
+	int s = t->patience < VANISHED_S ? (int)t->patience : VANISHED_S, probes = 4, every = s / 6 ? s / 6 : 1;
+	int idle = s - probes * every;
+
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, every);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	if (making)
+		set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, s * 1000);
+}
+
+/* Has the kernel something for us there? */
+static bool pending(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) > 0;
 }
 
 /* ---- the end of a connection ---- */
@@ -128,6 +156,14 @@ static void lost(struct tcp_out *o)
 }
 
 static void out_connect(struct tcp_out *o);
+static void next_address(struct tcp_out *o);
+
+static void start_timer(struct tcp_out *o, double s)
+{
+	ev_timer_stop(o->t->loop, &o->timer);
+	ev_timer_set(&o->timer, s, 0);
+	ev_timer_start(o->t->loop, &o->timer);
+}
 
 static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
 {
@@ -135,6 +171,12 @@ static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
 
 	if (o->state == TCP_AGAIN)
 		out_connect(o);
+	else if (o->state == TCP_CONNECTING && pending(o->fd, POLLOUT))
+		return;				/* out_event() comes */
+	else if (o->state == TCP_CONNECTING)
+		next_address(o);
+	else if (o->in && pending(o->in->fd, POLLIN))
+		start_timer(o, GRACE_S);
 	else
 		lost(o);
 }
@@ -149,8 +191,7 @@ static void out_broken(struct tcp_out *o)
 		return;
 	}
 	out_close(o, TCP_BROKEN);
-	ev_timer_set(&o->timer, GRACE_S, 0);
-	ev_timer_start(o->t->loop, &o->timer);
+	start_timer(o, GRACE_S);
 }
 
 /*
@@ -165,8 +206,7 @@ static void not_yet(struct tcp_out *o)
 	}
 	out_close(o, TCP_AGAIN);
 	o->tried = 0;
-	ev_timer_set(&o->timer, AGAIN_S * (1 << o->again++), 0);
-	ev_timer_start(o->t->loop, &o->timer);
+	start_timer(o, AGAIN_S * (1 << o->again++));
 }
 
 static void in_close(struct tcp_in *c)
@@ -304,7 +344,7 @@ static void accept_event(struct ev_loop *loop, ev_io *w, int events)
 		return;
 	}
 	memcpy(greeting + 8, c->nonce, 16);
-	tune(fd);
+	tune(t, fd, false);
 	if (send(fd, greeting, GREETING, MSG_NOSIGNAL) != GREETING) {
 		free(c);
 		close(fd);
@@ -353,16 +393,14 @@ static void out_connect(struct tcp_out *o)
 			not_yet(o);
 			return;
 		}
-		tune(o->fd);
+		tune(o->t, o->fd, true);
 		if (!connect(o->fd, (struct sockaddr *)&sa, sizeof(sa)) || errno == EINPROGRESS) {
 			o->state = TCP_CONNECTING;
 			o->got = 0;
 			ev_io_init(&o->io, out_event, o->fd, EV_WRITE);
 			o->io.data = o;
 			ev_io_start(o->t->loop, &o->io);
-			ev_timer_stop(o->t->loop, &o->timer);
-			ev_timer_set(&o->timer, o->t->patience, 0);
-			ev_timer_start(o->t->loop, &o->timer);
+			start_timer(o, o->t->patience);
 			return;
 		}
 		bad = errno;
@@ -375,9 +413,7 @@ static void out_connect(struct tcp_out *o)
 	}
 	/* not from here: the caller may be in the middle of a call */
 	o->state = TCP_BROKEN;
-	ev_timer_stop(o->t->loop, &o->timer);
-	ev_timer_set(&o->timer, 0., 0);
-	ev_timer_start(o->t->loop, &o->timer);
+	start_timer(o, 0.);
 }
 
 static void next_address(struct tcp_out *o)
@@ -456,7 +492,7 @@ static void out_read(struct tcp_out *o)
 		return;
 	}
 	o->state = TCP_READY;
-	ev_timer_stop(o->t->loop, &o->timer);
+	set(o->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	o->t->user->writable(o->t->ctx, o->rank);
 }
 
@@ -477,6 +513,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 			return;
 		}
 		o->state = TCP_GREETING;
+		ev_timer_stop(o->t->loop, &o->timer);	/* it may be stopped; if it ends, its kernel says so */
 		watch(o, EV_READ);
 		return;
 	}

@@ -48,7 +48,7 @@ struct tcp_out {
 	uint8_t again;			/* handshakes that have failed */
 	bool watched;
 	ev_io io;
-	ev_timer timer;			/* until the other side has answered; until what it sent has been read */
+	ev_timer timer;			/* until it is connected; until what the other side sent has been read */
 	uint8_t nonce[16], hello[128];	/* handshake */
 	uint32_t got;
 	uint8_t *rest;			/* of a frame that went half */
