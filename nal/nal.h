@@ -13,8 +13,8 @@
  *    has ended when put() returns.
  *  - Order: two operations of one NI to the same target reach the target's matching in the order of the calls.
  *    (Puts to a polled entry wait in the inbox, and what is behind them in it waits too; gets do not wait for them.)
- *  - None of them waits for a call of another process, but wait(). One that goes over a network may wait for room to be
- *    made by that process's own interrupts. progress() may be called at any time by any thread of the owner.
+ *  - None of them waits for another process, but wait(): without room they return PTL_NO_SPACE. progress() may be
+ *    called at any time by any thread of the owner.
  *  - Nothing is called back into the NAL from inside an operation.
  *
  * A further ability is a flag and an optional operation, never a test of the NAL's name.

@@ -395,6 +395,7 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 	    h.dst_nid != e->l->nid || h.dst_pid != e->l->pid)
 		goto wrong;
 	e->stats.frames_in++;
+	p->heard++;
 	fr_acked(e, p, &h);
 	if (h.type == WIRE_NOP) {
 		if ((h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && !go_back(e, p, &h))

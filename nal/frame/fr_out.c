@@ -161,8 +161,8 @@ static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint
 	h.seq = seq;
 	h.paylen = o->len;
 	/* ask where somebody waits for the acknowledgement: an END, or room */
-	if ((last && (m->sending || m->op)) || c->next - c->base >= FR_WINDOW / 2 || p->msgs >= FR_PEER_MSGS / 2 ||
-	    !e->free_bufs || !e->free_msgs || e->hasty)
+	if ((last && (m->sending || m->op)) || c->next - c->base >= FR_WINDOW / 2 ||
+	    p->full || (!e->more && (!e->free_bufs || !e->free_msgs)) || e->hasty)
 		h.flags |= WIRE_F_ASK;
 	if (o->len)
 		data = payload(e, m, o, &h.flags);
@@ -282,14 +282,24 @@ void fr_flush(struct fr_engine *e)
 	}
 }
 
+void fr_ask(struct fr_engine *e, struct fr_peer *p)
+{
+	struct wire_hdr h;
+
+	if (p->blocked || p->gone)
+		return;
+	fr_head(e, p, WIRE_NOP, &h);
+	h.flags = WIRE_F_ASK;
+	if (give(e, p, &h, NULL))
+		e->stats.nops++;
+}
+
 /*
  * That a request is finished is told on whatever is sent next, or by a NOP, which may be lost. Nobody sends that
  * again by himself, so who waits for it asks.
  */
 static void ask(struct fr_engine *e, struct fr_peer *p)
 {
-	struct wire_hdr h;
-
 	if (!e->link->lossy || p->req_done == p->req_next) {
 		p->ask_at = 0;
 		return;
@@ -300,12 +310,7 @@ static void ask(struct fr_engine *e, struct fr_peer *p)
 		if (p->asks < TRIES_MAX)
 			p->asks++;
 		p->ask_at = e->now + (e->rto << p->asks);
-		if (p->blocked)
-			return;
-		fr_head(e, p, WIRE_NOP, &h);
-		h.flags = WIRE_F_ASK;
-		if (give(e, p, &h, NULL))
-			e->stats.nops++;
+		fr_ask(e, p);
 	}
 }
 

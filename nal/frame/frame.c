@@ -2,6 +2,25 @@
 /* frame.c - the engine's start and end, its pools, and the calls; see frame.h. fr_out.c sends, fr_in.c takes. */
 #include "fr_int.h"
 
+static void add_msgs(struct fr_engine *e, struct fr_msg *m, uint32_t n)
+{
+	e->n_msgs += n;
+	for (; n--; m++) {
+		m->next = e->free_msgs;
+		e->free_msgs = m;
+	}
+}
+
+static void add_bufs(struct fr_engine *e, uint8_t *b, uint32_t n)
+{
+	e->n_bufs += n;
+	for (; n--; b += FR_COPY) {
+		/* the first bytes of a free one: the next */
+		p3l_copy(b, &e->free_bufs, sizeof(e->free_bufs));
+		e->free_bufs = b;
+	}
+}
+
 void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, const struct fr_link *link, void *ctx,
 	     int64_t rto_ns, int64_t delay_ns)
 {
@@ -11,15 +30,8 @@ void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, c
 	e->ctx = ctx;
 	e->rto = rto_ns;
 	e->delay = delay_ns;
-	for (uint32_t i = 0; i < FR_MSGS; i++) {
-		e->msgs[i].next = e->free_msgs;
-		e->free_msgs = &e->msgs[i];
-	}
-	for (uint32_t i = 0; i < FR_BUFS; i++) {
-		/* the first bytes of a free one: the next */
-		p3l_copy(e->bufs[i], &e->free_bufs, sizeof(e->free_bufs));
-		e->free_bufs = e->bufs[i];
-	}
+	add_msgs(e, e->msgs, FR_MSGS);
+	add_bufs(e, e->bufs[0], FR_BUFS);
 }
 
 void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32_t uid, uint32_t jid, uint32_t slot)
@@ -38,11 +50,36 @@ void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32
 
 /* ---- pools ---- */
 
+/* May a peer that has @has of them take one more? @there: free; @n: in all; with more(), at most @most. */
+static bool may_take(const struct fr_engine *e, uint32_t has, bool there, uint32_t n, uint32_t most, uint32_t fixed)
+{
+	if (!e->more)
+		return there && has < fixed;
+	return has < FR_OWN || (has < most / FR_MORE_PEER && (there || n < most));
+}
+
+static bool may_have_msg(const struct fr_engine *e, const struct fr_peer *p)
+{
+	return may_take(e, p->msgs, e->free_msgs, e->n_msgs, FR_MORE_MSGS, FR_PEER_MSGS);
+}
+
+static bool may_have_buf(const struct fr_engine *e, const struct fr_peer *p)
+{
+	return may_take(e, p->bufs, e->free_bufs, e->n_bufs, FR_MORE_BUFS, FR_BUFS);
+}
+
 struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
 {
-	struct fr_msg *m = e->free_msgs;
+	struct fr_msg *m = NULL;
 
-	if (!m || p->msgs >= FR_PEER_MSGS)
+	p->full = !may_have_msg(e, p);
+	if (p->full)
+		return NULL;
+	if (!e->free_msgs && (m = e->more(e->more_arg)) != NULL)
+		add_msgs(e, m, FR_BLOCK / sizeof(*m));
+	m = e->free_msgs;
+	p->full = !m;
+	if (!m)
 		return NULL;
 	e->free_msgs = m->next;
 	p->msgs++;
@@ -55,14 +92,23 @@ struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
 	return m;
 }
 
-static uint8_t *buf_get(struct fr_engine *e, struct fr_msg *m, uint64_t len)
+static uint8_t *buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint64_t len)
 {
-	uint8_t *b = e->free_bufs;
+	uint8_t *b = NULL;
 
 	if (len <= FR_SMALL)
 		return m->small;
-	if (b)
+	p->full = !may_have_buf(e, p);
+	if (p->full)
+		return NULL;
+	if (!e->free_bufs && (b = e->more(e->more_arg)) != NULL)
+		add_bufs(e, b, FR_BLOCK / FR_COPY);
+	b = e->free_bufs;
+	p->full = !b;
+	if (b) {
 		p3l_copy(&e->free_bufs, b, sizeof(b));
+		p->bufs++;
+	}
 	return b;
 }
 
@@ -71,6 +117,7 @@ void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 	if (m->buf && m->buf != m->small) {
 		p3l_copy(m->buf, &e->free_bufs, sizeof(e->free_bufs));
 		e->free_bufs = m->buf;
+		p->bufs--;
 	}
 	m->buf = NULL;
 	if (m->answer) {
@@ -84,7 +131,7 @@ void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 
 bool fr_room(const struct fr_engine *e, const struct fr_peer *p)
 {
-	return p->gone || (e->free_msgs && e->free_bufs && p->msgs < FR_PEER_MSGS);
+	return p->gone || (may_have_msg(e, p) && may_have_buf(e, p));
 }
 
 void fr_queue(struct fr_peer *p, struct fr_msg *m)
@@ -199,7 +246,7 @@ int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 	if (!m)
 		return FR_FULL;
 	if (len <= FR_COPY) {
-		m->buf = buf_get(e, m, len);
+		m->buf = buf_get(e, p, m, len);
 		if (!m->buf) {
 			fr_msg_put(e, p, m);
 			return FR_FULL;

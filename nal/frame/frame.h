@@ -21,14 +21,17 @@
  * directions: this is why the channels are two. Acknowledgements and the count of finished requests ride on every
  * frame.
  *
- * Memory. All of it is in struct fr_engine and one struct fr_peer for each peer; nothing is allocated later. Puts of
- * up to FR_COPY bytes are copied into a buffer and have ended when the call returns; longer ones, and replies above
- * FR_SMALL bytes, are read from the MD frame by frame, and stay there until acknowledged. Over a link that loses
- * nothing a get has ended at its target once the link has taken the last frame: nobody can have the REPLY before.
+ * Memory. What is under way is in struct fr_engine and one struct fr_peer for each peer. Calls that go ahead of it wait
+ * in a queue, since they may not wait themselves: its messages and buffers are in the engine, too, then in blocks that
+ * fr_engine.more() gives, up to a bound. A peer that takes nothing cannot use up what others need: its share is
+ * bounded, and whoever has less than FR_OWN gets that beyond the bound of all. Puts of up to FR_COPY bytes are copied
+ * into a buffer and have ended when the call returns; longer ones, and replies above FR_SMALL bytes, are read from the
+ * MD frame by frame, and stay there until acknowledged. Over a link that loses nothing a get has ended at its target
+ * once the link has taken the last frame: nobody can have the REPLY before.
  *
- * Full. A call that finds no room gets FR_FULL, with nothing charged; fr_room() says when to try again. A request
- * that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent again
- * later.
+ * Full. A call that finds no room gets FR_FULL at once, with nothing charged; fr_room() says when to try again. A
+ * request that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent
+ * again later.
  *
  * The end of a peer, fr_gone(): what was under way ends with PTL_NI_DIED_NP: SEND_END of puts not acknowledged, ACK of
  * puts whose SEND_END has come, REPLY_END of gets and getputs not answered, PUT_END and GET_END of what this side had
@@ -48,9 +51,16 @@
 #define FR_SMALL	256U		/* bytes that a message holds by itself */
 #define FR_COPY		PTL_INLINE_MAX_NP_	/* longest put that is copied: nal.h promises its END */
 #define FR_OPS		6U		/* of P3L_OPS: some are left to puts of the owner to itself */
+/* In the engine: */
 #define FR_MSGS		256U		/* messages of calls, to all peers together; */
 #define FR_PEER_MSGS	64U		/* of which one peer can have so many */
 #define FR_BUFS		64U		/* buffers of FR_COPY bytes */
+/* With more(): */
+#define FR_BLOCK	(128U << 10)	/* bytes that are asked for at a time */
+#define FR_MORE_MSGS	65536U		/* about 40 MiB */
+#define FR_MORE_BUFS	4096U		/* 32 MiB */
+#define FR_MORE_PEER	4U		/* a peer's share of both is a fourth */
+#define FR_OWN		4U
 #define FR_FULL		(-1)
 
 struct fr_msg {
@@ -136,7 +146,8 @@ struct fr_peer {
 	bool blocked;			/* the link had no room */
 	bool turn;			/* which channel's frame is next where both have one */
 	struct fr_chan ch[2];
-	uint32_t msgs;			/* requests in the queue or not acknowledged */
+	uint32_t msgs, bufs;		/* requests in the queue or not acknowledged, buffers of these */
+	bool full;			/* the last call found no room */
 	uint32_t req_next, req_done;	/* our requests: next number, all below are finished */
 	struct fr_wait wait[FR_REQS];
 	uint32_t untold;		/* frames taken and not acknowledged */
@@ -149,6 +160,7 @@ struct fr_peer {
 	uint64_t done_bits;		/* finished ones above */
 	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
 	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
+	uint32_t heard;			/* frames that have come */
 	struct fr_peer *next_peer;	/* all that have been opened */
 };
 
@@ -174,6 +186,9 @@ struct fr_engine {
 	bool (*copy)(bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
 	void (*wake)(void *arg);	/* an event may have been logged */
 	void *wake_arg;
+	/* FR_BLOCK bytes, which stay until the engine is given up, or NULL; NULL itself: what is in here must do */
+	void *(*more)(void *arg);
+	void *more_arg;
 	int64_t now, rto, delay;	/* time; ns until a frame is sent again, until an ack goes by itself */
 	uint32_t ops;			/* records in use here */
 	bool logged;			/* something for the owner to see */
@@ -181,6 +196,7 @@ struct fr_engine {
 	struct fr_peer *peers;
 	struct fr_msg *free_msgs;
 	uint8_t *free_bufs;
+	uint32_t n_msgs, n_bufs;	/* there are, in use or free */
 	struct fr_stats stats;
 	uint8_t hdr[WIRE_HDR], scratch[WIRE_PAYLOAD];
 	struct fr_msg msgs[FR_MSGS];
@@ -209,6 +225,8 @@ void fr_writable(struct fr_engine *e, struct fr_peer *p);
 void fr_flush(struct fr_engine *e);
 /* What time has to do. Returns when to call again, 0: not before something else has happened. Set e->now first. */
 int64_t fr_timer(struct fr_engine *e);
+/* It is to say how far it is; its next frame shows in @p->heard. */
+void fr_ask(struct fr_engine *e, struct fr_peer *p);
 /* Nothing of ours is on its way to @p, and nothing that it has asked for. */
 bool fr_idle(const struct fr_peer *p);
 /* Requests to @p wait for its owner to make room: nobody should wait for that inside a call. */

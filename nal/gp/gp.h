@@ -18,6 +18,7 @@ struct gp_far {
 	uint32_t uid, jid;
 	struct tcp_place place;
 	struct fr_peer *peer;		/* made at the first frame */
+	uint32_t heard, answered;	/* at the end: frames that had come, seconds in which one came */
 };
 
 /* gp_card.c: a line about each process, from each to all */
@@ -35,6 +36,11 @@ struct gp_cards {
 	uint32_t bundle_of;		/* which, counted from 1 */
 };
 
+struct gp_block {
+	struct gp_block *next;
+	uint8_t bytes[FR_BLOCK] __attribute__((aligned(64)));
+};
+
 struct gp {
 	struct nal_ni *ni;
 	const struct p3_rt_job *job;
@@ -44,8 +50,8 @@ struct gp {
 	bool running;			/* the thread */
 	pthread_t thread;
 	pthread_mutex_t lock;		/* all below, tcp, engine; held by the thread unless it sleeps */
-	pthread_cond_t room;		/* something has been acknowledged, or somebody is gone */
-	unsigned waiting;		/* threads in room */
+	pthread_cond_t turn;		/* something may have been acknowledged, or somebody is gone */
+	bool leaving;			/* somebody waits for that */
 	bool quit;
 	ev_prepare prepare;
 	ev_timer timer;
@@ -56,6 +62,7 @@ struct gp {
 	uint32_t *hash;			/* of ids: index + 1 in far */
 	bool self_copy;			/* process_vm_readv() works on ourselves */
 	struct fr_engine *e;
+	struct gp_block *blocks;	/* of e->more() */
 };
 
 /*

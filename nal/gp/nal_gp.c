@@ -11,8 +11,8 @@
  * it for the time of making a message and giving frames to the socket. Inside it the core's locks are taken, never
  * the other way.
  *
- * A call that finds no room waits for acknowledgements, which do not depend on any call of the other side: its
- * interrupt thread takes what comes, or says that it is busy; then the call returns PTL_NO_SPACE.
+ * No call waits for another process: what its target does not take now stands in a queue of the engine's, whose memory
+ * grows up to a bound; beyond that the call returns PTL_NO_SPACE.
  */
 #include "config.h"
 
@@ -21,9 +21,11 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +36,7 @@
 
 #define RTO_NS		2000000		/* until a busy target is asked again */
 #define DELAY_NS	1000000		/* until an acknowledgement goes by itself */
-#define LEAVE_S		10		/* for what is under way, at the end */
+#define LEAVE_S		10		/* for what is under way, at the end: see wait_idle() */
 
 static struct gp *the_gp;		/* for the child of a fork; one interface per process */
 
@@ -133,6 +135,19 @@ static void wake(void *arg)
 	nal_smartmap.wake(gp->ni);
 }
 
+/* Not from the heap, which is the program's, and which peers may see. */
+static void *more(void *arg)
+{
+	struct gp *gp = arg;
+	struct gp_block *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (b == MAP_FAILED)
+		return NULL;
+	b->next = gp->blocks;
+	gp->blocks = b;
+	return b->bytes;
+}
+
 static struct fr_peer *peer_of_rank(struct gp *gp, uint32_t rank)
 {
 	return gp->far_of[rank] ? peer_of(gp, &gp->far[gp->far_of[rank] - 1]) : NULL;
@@ -211,8 +226,8 @@ static void before_sleep(struct ev_loop *loop, ev_prepare *w, int events)
 	gp->e->now = now_ns();
 	next = fr_timer(gp->e);
 	fr_flush(gp->e);
-	if (gp->waiting)
-		pthread_cond_broadcast(&gp->room);
+	if (gp->leaving)
+		pthread_cond_signal(&gp->turn);
 	ev_timer_stop(loop, &gp->timer);
 	if (next) {
 		ev_now_update(loop);
@@ -326,8 +341,10 @@ static void gp_free(struct gp *gp)
 	free(gp->far_of);
 	free(gp->hash);
 	free(gp->e);
+	for (struct gp_block *b; (b = gp->blocks) != NULL; munmap(b, sizeof(*b)))
+		gp->blocks = b->next;
 	pthread_mutex_destroy(&gp->lock);
-	pthread_cond_destroy(&gp->room);
+	pthread_cond_destroy(&gp->turn);
 	if (the_gp == gp)
 		the_gp = NULL;
 }
@@ -439,6 +456,8 @@ static int run(struct gp *gp)
 	gp->e->copy = copy;
 	gp->e->wake = wake;
 	gp->e->wake_arg = gp;
+	gp->e->more = more;
+	gp->e->more_arg = gp;
 	gp->e->now = now_ns();
 	ev_prepare_init(&gp->prepare, before_sleep);
 	gp->prepare.data = gp;
@@ -464,6 +483,7 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 	static struct gp the_one;	/* as there is one interface: it needs no memory to say that there is none */
 	struct gp *gp = &the_one;
 	char why[300] = "", unused[300], line[512] = "";
+	pthread_condattr_t monotonic;
 	int rc = node, opened;
 
 	memset(gp, 0, sizeof(*gp));
@@ -472,7 +492,10 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 	gp->n_far = gp->job->size - gp->job->local_size;
 	gp->cards.fd = -1;
 	pthread_mutex_init(&gp->lock, NULL);
-	pthread_cond_init(&gp->room, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&gp->turn, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	gp->self_copy = probe_self_copy();
 	gp->tcp.user = &user;
 	gp->tcp.ctx = gp;
@@ -537,6 +560,7 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 
 /* ---- stop ---- */
 
+/* Lock held. */
 static bool all_idle(const struct gp *gp)
 {
 	for (uint32_t i = 0; i < gp->n_far; i++)
@@ -545,16 +569,45 @@ static bool all_idle(const struct gp *gp)
 	return true;
 }
 
-/* Lock held. False: the time is over. */
-static bool wait_room(struct gp *gp, const struct timespec *until)
+/* A second has passed: is there one with whom something is under way, and who has not answered LEAVE_S times? */
+static bool to_wait_for(struct gp *gp)
 {
+	bool any = false;
+
+	for (uint32_t i = 0; i < gp->n_far; i++) {
+		struct gp_far *f = &gp->far[i];
+
+		if (!f->peer || fr_idle(f->peer))
+			continue;
+		if (f->heard != f->peer->heard)
+			f->answered++;
+		f->heard = f->peer->heard;
+		fr_ask(gp->e, f->peer);
+		any |= f->answered < LEAVE_S;
+	}
+	return any;
+}
+
+/*
+ * Until what is under way has arrived. Who answers and yet does not take it (a polled portal that is never looked at)
+ * is waited for LEAVE_S seconds, who is stopped as long as he is: his end would be seen. Lock held.
+ */
+static void wait_idle(struct gp *gp)
+{
+	struct timespec until = { 0 };
 	int rc;
 
-	gp->waiting++;
-	rc = until ? pthread_cond_timedwait(&gp->room, &gp->lock, until) : pthread_cond_wait(&gp->room, &gp->lock);
-	gp->waiting--;
-	gp->e->now = now_ns();
-	return rc != ETIMEDOUT;
+	gp->leaving = true;
+	for (rc = ETIMEDOUT; !all_idle(gp); rc = pthread_cond_timedwait(&gp->turn, &gp->lock, &until)) {
+		gp->e->now = now_ns();
+		if (rc != ETIMEDOUT)
+			continue;
+		if (!to_wait_for(gp))
+			break;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec++;
+	}
+	gp->leaving = false;
 }
 
 /* What the engine has seen. */
@@ -572,18 +625,14 @@ static void tell(const struct gp *gp)
 static void stop(struct nal_ni *ni)
 {
 	struct gp *gp = gp_of(ni);
-	struct timespec until;
 
 	if (gp) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += LEAVE_S;
 		pthread_mutex_lock(&gp->lock);
 		gp->e->now = now_ns();
 		gp->e->hasty = true;
 		fr_flush(gp->e);
 		ev_async_send(gp->loop, &gp->tcp.async);
-		while (!all_idle(gp) && wait_room(gp, &until))
-			;
+		wait_idle(gp);
 		tell(gp);
 		if (!all_idle(gp))
 			p3_diag("messages to or from other nodes are left unfinished");
@@ -640,75 +689,50 @@ static struct fr_peer *enter(struct nal_ni *ni, uint32_t slot, struct gp **out)
 	return p;
 }
 
-/*
- * What was refused for want of room: try again? A busy target has records in use that become free by themselves, or a
- * polled portal that its owner does not look at; the caller hears of it as it would on its own node.
- */
-static bool again(struct gp *gp, struct fr_peer *p, int *rc, struct p3l_wait *w)
+/* No room: whoever tries again at once does not keep the interrupt thread from making some. */
+static int leave(struct gp *gp, int rc)
 {
-	struct nal_ni *ni = gp->ni;
-
-	if (*rc == FR_FULL && !fr_busy(p)) {
-		if (w->what)
-			p3l_wait_on(&ni->env, ni->l, w);
-		else
-			p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_ROOM, p->slot, 1, w);
-		wait_room(gp, NULL);
-		return true;
-	}
-	if (*rc == FR_FULL)
-		*rc = PTL_NO_SPACE;
-	if (p3_unlikely(w->what))
-		p3l_wait_end(&ni->env, ni->l, w);
-	return false;
+	pthread_mutex_unlock(&gp->lock);
+	if (rc != FR_FULL)
+		return rc;
+	sched_yield();
+	return PTL_NO_SPACE;
 }
 
 static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
-	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.put(ni, slot, h, s);
-	do
-		rc = fr_put(gp->e, p, h, s);
-	while (again(gp, p, &rc, &w));
-	pthread_mutex_unlock(&gp->lock);
-	return rc;
+	rc = fr_put(gp->e, p, h, s);
+	return leave(gp, rc);
 }
 
 static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
-	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.get(ni, slot, h, r);
-	do
-		rc = fr_get(gp->e, p, h, r);
-	while (again(gp, p, &rc, &w));
-	pthread_mutex_unlock(&gp->lock);
-	return rc;
+	rc = fr_get(gp->e, p, h, r);
+	return leave(gp, rc);
 }
 
 static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
 {
 	struct gp *gp;
 	struct fr_peer *p = enter(ni, slot, &gp);
-	struct p3l_wait w = { 0 };
 	int rc;
 
 	if (!p)
 		return nal_smartmap.getput(ni, slot, h, s, r);
-	do
-		rc = fr_getput(gp->e, p, h, s, r);
-	while (again(gp, p, &rc, &w));
-	pthread_mutex_unlock(&gp->lock);
-	return rc;
+	rc = fr_getput(gp->e, p, h, s, r);
+	return leave(gp, rc);
 }
 
 static bool put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref md, uint64_t loff, uint64_t len, uint32_t pt,

@@ -70,7 +70,6 @@
 	X(LOCK)		/* another lock */						\
 	X(QUEUE)	/* an event in queue `index` (one of `count`) */			\
 	X(COPY)		/* the owner's part of a copy that is shared with it */		\
-	X(ROOM)		/* room to send to slot `index`, on another node */		\
 	X(PEERS)	/* the other ranks, to begin or to end together */
 enum p3l_wait_for {
 #define X(s) P3L_WAIT_##s,

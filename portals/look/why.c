@@ -357,8 +357,8 @@ static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 	const struct look_rank *r = &v->r[i];
 	const struct fr_peer *p = f->peer, *q;
 	int t = of_rank(v, f->rank);
-	uint32_t out, oldest = p->wait[p->req_done % FR_REQS].pt;
-	char a[64], b[64];
+	uint32_t out, asked = p->req_next - p->req_done, oldest = p->wait[p->req_done % FR_REQS].pt;
+	char a[64], b[64], rest[120];
 
 	if (is_set(&p->gone) || !unfinished(p))
 		return false;
@@ -368,10 +368,16 @@ static bool far_wait(const struct view *v, uint32_t i, const struct look_far *f)
 		who(&v->r[t], b);
 	else
 		snprintf(b, sizeof(b), "rank %u, on another node", f->rank);
-	tell(v, LOOK_WAITS, (int)i, t,
-	     "%s has %u requests to %s unanswered (the oldest is to portal %u), %u frames not acknowledged%s%s",
-	     who(r, a), p->req_next - p->req_done, b, oldest, out, p->ch[0].q ? ", more in line" : "",
-	     is_set(&p->blocked) ? "; the connection takes no more now" : "");
+	snprintf(rest, sizeof(rest), "%s%s%s", p->ch[0].q ? ", more in line" : "",
+		 is_set(&p->blocked) ? "; the connection takes no more now" : "",
+		 is_set(&p->full) ? "; there is no room for another (PTL_NO_SPACE)" : "");
+	if (asked)
+		tell(v, LOOK_WAITS, (int)i, t,
+		     "%s has %u request%s to %s unanswered (the oldest is to portal %u), %u frame%s not acknowledged%s",
+		     who(r, a), asked, asked == 1 ? "" : "s", b, oldest, out, out == 1 ? "" : "s", rest);
+	else
+		tell(v, LOOK_WAITS, (int)i, t, "%s has %u frame%s to %s not acknowledged%s", who(r, a), out,
+		     out == 1 ? "" : "s", b, rest);
 	arrow(i, t == (int)i ? -1 : t);
 	for (int k = 0; k < 2; k++) {
 		const struct fr_chan *c = &p->ch[k];
@@ -519,15 +525,6 @@ static void one_rank(const struct view *v, uint32_t i)
 			     who(r, a), since(v, w, s), who(o, b));
 			arrow(i, (int)k);
 			break;
-		case P3L_WAIT_ROOM:
-			tell(v, LOOK_WAITS, (int)i, -1,
-			     "%s has waited %s for room to send to another node",
-			     who(r, a), since(v, w, s));
-			node[i].waits = true;
-			for (uint32_t f = 0; f < r->far_n; f++)
-				if (r->far[f].peer)
-					far_wait(v, i, &r->far[f]);
-			break;
 		case P3L_WAIT_QUEUE:
 			if (k == i)
 				queue_wait(v, i, w);
@@ -538,6 +535,9 @@ static void one_rank(const struct view *v, uint32_t i)
 			break;
 		}
 	}
+	for (uint32_t k = 0; k < r->far_n && !node[i].waits; k++)
+		if (r->far[k].peer && is_set(&r->far[k].peer->full))
+			far_wait(v, i, &r->far[k]);
 	t = r->refused_by < 0 || node[i].waits ? -1 : in_slot(v, r->node, (uint32_t)r->refused_by);
 	if (t < 0 || !v->r[t].l || r->slot >= p3l_slots(v->r[t].l))
 		return;

@@ -165,6 +165,29 @@ static void far_stop(void)
 	wait_in(ieq);
 }
 
+/* and takes nothing, until there is no room at the sender; */
+static void far_full(void)
+{
+	ptl_handle_md_t md;
+	int rc = PTL_OK;
+
+	if (t_rank() == 0)
+		entry(teq);
+	OK(PtlMDBind(ni, p_md(buf, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
+	t_barrier();
+	if (t_rank() == 0) {
+		say_word(1);
+		raise(SIGSTOP);
+	}
+	wait_word(1);
+	for (;;) {
+		if (rc == PTL_OK)
+			rc = PtlPut(md, PTL_NO_ACK_REQ, p_id(0), PT, 0, 1, 0, 0);
+		else
+			pause();
+	}
+}
+
 /* and a network that eats what rank 0 says. */
 static _Atomic bool eats;
 
@@ -234,7 +257,8 @@ int main(int argc, char **argv)
 		void (*fn)(void);
 	} way[] = {
 		{ "lock", lock }, { "ring", ring }, { "queue", queue }, { "credit", credit }, { "nothing", nothing },
-		{ "far_stop", far_stop }, { "far_credit", far_credit }, { "pieces", pieces }, { "barrier", barrier },
+		{ "far_stop", far_stop }, { "far_full", far_full }, { "far_credit", far_credit },
+		{ "pieces", pieces }, { "barrier", barrier },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(way) / sizeof(way[0]); i++)

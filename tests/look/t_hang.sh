@@ -104,13 +104,18 @@ if grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
 	     "cause +rank 0 $still takes no frames" "root +1 rank waits for rank 0"
 	ok $? t_a_rank_of_another_node_is_stopped
 	end
+	begin 2 1 far_full
+	told "waits +rank 1 $pid has [0-9]+ frames? to rank 0 $still not acknowledged, .*no room for another" \
+	     "cause +rank 0 $still takes no frames"
+	ok $? t_no_room_for_what_goes_there
+	end
 	begin 2 1 far_credit
 	told "waits +rank 1 $pid has [56] requests to rank 0 $pid unanswered" \
 	     "cause +credits are lost: rank 0 $pid has taken [56] of these frames .*, and rank 1 $pid has not heard"
 	ok $? t_lost_credits_of_a_network
 	end
 else
-	for t in t_a_rank_of_another_node_is_stopped t_lost_credits_of_a_network; do
+	for t in t_a_rank_of_another_node_is_stopped t_no_room_for_what_goes_there t_lost_credits_of_a_network; do
 		echo "ok $((n += 1)) - $t # SKIP this build has no network (Debian package libev-dev)"
 	done
 fi

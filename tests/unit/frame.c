@@ -257,6 +257,76 @@ static void t_full_means_nothing_has_happened(void)
 	f_end();
 }
 
+static void *blocks[4096];
+static unsigned n_blocks, most_blocks;
+
+static void *more(void *arg)
+{
+	void *p = n_blocks < most_blocks ? malloc(FR_BLOCK) : NULL;
+
+	if (p)
+		blocks[n_blocks++] = p;
+	return p;
+}
+
+/* Calls to a peer that takes nothing, until one finds no room. */
+static unsigned fill_up(unsigned to, struct p3l_ref md, uint64_t len)
+{
+	unsigned n = 0;
+	int rc;
+
+	while ((rc = f_put(0, to, md, len, false, 1, 0)) == PTL_OK)
+		n++;
+	CHECK_INT(rc, FR_FULL);
+	CHECK(node[0].peer[to]->full && !fr_room(node[0].e, node[0].peer[to]));
+	return n;
+}
+
+/*
+ * Calls that run ahead wait in memory that is asked for, up to a peer's share. Peers that take nothing have used up all
+ * of it: another still finds some.
+ */
+static void t_a_queue_grows_and_is_shared_out(void)
+{
+	unsigned got = 0, n = 0;
+	struct p3l_slot ev;
+	struct p3l_ref md;
+
+	fill();
+	f_start_size(3, &(struct loop_inject){ .delay_ns = 1000, .room = 1, .seed = 1 }, 65536);
+	node[0].e->more = more;
+	n_blocks = 0;
+	most_blocks = 4096;
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		    false);
+	for (unsigned to = 1; to < 3; to++)
+		f_post(to, 1, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
+		       PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(fill_up(1, md, 300), FR_MORE_BUFS / FR_MORE_PEER);
+	n = FR_MORE_BUFS / FR_MORE_PEER + fill_up(1, md, 8);
+	CHECK_INT(n, FR_MORE_MSGS / FR_MORE_PEER);
+	CHECK(node[0].e->n_msgs <= FR_MORE_MSGS + FR_BLOCK / sizeof(struct fr_msg));
+	node[0].e->n_bufs = FR_MORE_BUFS;		/* as if others had all of these */
+	node[0].e->n_msgs = FR_MORE_MSGS;
+	while (node[0].e->free_bufs)
+		memcpy(&node[0].e->free_bufs, node[0].e->free_bufs, sizeof(uint8_t *));
+	node[0].e->free_msgs = NULL;
+	CHECK_INT(fill_up(2, md, 300) >= FR_OWN, 1);
+	CHECK(f_run());
+	while (f_event(1, &ev))
+		got++;
+	CHECK_INT(got, n);
+	CHECK(!node[0].peer[1]->msgs && !node[0].peer[1]->bufs && !node[0].peer[2]->msgs);
+	CHECK_INT(f_put(0, 1, md, 300, false, 1, 0), PTL_OK);
+	CHECK(!node[0].peer[1]->full && f_run());
+	most_blocks = 0;				/* no memory: what there is must do */
+	CHECK(fill_up(1, md, 300) > FR_OWN);
+	CHECK(f_run());
+	f_end();
+	while (n_blocks)
+		free(blocks[--n_blocks]);
+}
+
 /* A polled portal without a place: the message waits at its sender, and what is behind it stays behind it. */
 static void t_busy_targets_get_it_later_and_in_order(void)
 {
@@ -582,6 +652,7 @@ int main(void)
 		T(t_to_itself),
 		T(t_what_is_too_long_is_cut_and_the_rest_swallowed), T(t_a_dropped_request_gives_its_number_back),
 		T(t_more_requests_than_numbers), T(t_full_means_nothing_has_happened),
+		T(t_a_queue_grows_and_is_shared_out),
 		T(t_busy_targets_get_it_later_and_in_order), T(t_gets_of_a_polled_portal_are_dropped),
 		T(t_no_more_records_than_are_ours), T(t_memory_that_is_not_there),
 		T(t_what_was_under_way_ends_with_a_failure), T(t_an_ack_that_will_not_come_fails),

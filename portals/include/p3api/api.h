@@ -599,8 +599,9 @@ static __inline__ int p3_acentry5(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, p
  *   PTL_MD_ILLEGAL: the bytes are not inside the descriptor; or more than PTL_INLINE_MAX_NP bytes for a polled
  *	portal (PtlPTPolled_np)
  *   PTL_PROCESS_INVALID: @target has a wildcard
- *   PTL_NO_SPACE: a polled portal has no room, or 8 operations on memory that only the target can copy are under
- *	way to it: fetch events and call again. Nothing has been charged, and no event logged
+ *   PTL_NO_SPACE: a polled portal has no room, 8 operations on memory that only the target can copy are under way
+ *	to it, or thousands to another node have not been taken there: fetch events and call again. Nothing has been
+ *	charged, and no event logged
  * XT: the other value of @ack_req is spelt PTL_NOACK_REQ; both names exist everywhere. rlength of the ACK is its
  * mlength.
  * Source: Portals 3.3, sections 3.13.2 and 3.13.3. PTL_NO_SPACE is an extension.
@@ -630,8 +631,8 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
  *   PTL_MD_INVALID: @md does not exist, or is inactive: its threshold is used up
  *   PTL_MD_ILLEGAL: PtlGetRegion: the bytes are not inside the descriptor
  *   PTL_PROCESS_INVALID: @target has a wildcard
- *   PTL_NO_SPACE: 8 operations on memory that only the target can copy are under way to it: fetch events and call
- *	again
+ *   PTL_NO_SPACE: 8 operations on memory that only the target can copy are under way to it, or thousands to another
+ *	node have not been taken there: fetch events and call again
  * XT: the request makes SEND_START and SEND_END and costs a unit, too.
  * Source: Portals 3.3, sections 3.13.4 and 3.13.5. PTL_NO_SPACE is an extension.
  * See: PtlEQGet, PtlMDBind, PtlPut
@@ -665,8 +666,8 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
  *   PTL_MD_ILLEGAL: more than limits.max_getput_md bytes; a region outside its descriptor; descriptors of two
  *	interfaces
  *   PTL_PROCESS_INVALID: a wildcard in @target
- *   PTL_NO_SPACE: eight operations that the target has to finish itself are under way there: fetch events and call
- *	again
+ *   PTL_NO_SPACE: eight operations that the target has to finish itself are under way there, or thousands to another
+ *	node have not been taken: fetch events and call again
  * Source: Portals 3.3, section 3.13.6.
  * See: PtlGet, PtlPut
  */
