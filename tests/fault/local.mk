@@ -3,8 +3,17 @@ check_PROGRAMS += tests/fault/t_kill
 tests_fault_t_kill_SOURCES = tests/fault/t_kill.c tests/api/ptl.h
 tests_fault_t_kill_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_kill_LDADD = $(T_LIBS)
-EXTRA_DIST += tests/fault/t_kill.sh tests/fault/t_stop.sh
+EXTRA_DIST += tests/fault/t_kill.sh tests/fault/t_stop.sh tests/fault/t_vanish.sh
 P3_TESTS += fault/kill:tests/fault/t_kill.sh:limit=300 fault/stop:tests/fault/t_stop.sh:limit=120
+
+# The same between nodes, and for longer than one who is dead is waited for.
+check_PROGRAMS += tests/fault/t_stopped
+tests_fault_t_stopped_SOURCES = tests/fault/t_stopped.c tests/api/ptl.h
+tests_fault_t_stopped_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_stopped_LDADD = $(T_LIBS)
+P3_TESTS += fault/stop-nodes:tests/fault/t_stop.sh:limit=120,args=nodes \
+	fault/vanish:tests/fault/t_vanish.sh \
+	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1
 
 # bits flipped in rank 0's state by rank 1; needs the layout of the core.
 check_PROGRAMS += tests/fault/t_corrupt
