@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The machine of another node vanishes: its link is taken down, in a network namespace of our own. That is noticed in five
-# seconds with PTL_INIT_TIMEOUT_S=1, while messages to it are under way, which keepalive alone would not see.
+# The machine of another node vanishes: its link is taken down, in a network namespace of our own. That is noticed in
+# five seconds with PTL_INIT_TIMEOUT_S=1, while messages to it are under way, which hide it from keepalive on their own
+# connection.
 if ! grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
 	echo "this build has no network (Debian package libev-dev)" >&2
 	exit 77
 fi
 if ! unshare -Urn ip link set lo up 2>/dev/null; then
-	echo "no network namespace with a link of its own (user namespaces refused, or no ip: Debian package iproute2)" >&2
+	echo "no network namespace of our own (user namespaces are refused, or no ip: Debian package iproute2)" >&2
 	exit 77
 fi
 export PTL_INIT_TIMEOUT_S=1
