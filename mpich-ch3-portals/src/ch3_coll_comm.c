@@ -200,8 +200,17 @@ static int sleep_for(int64_t ns, int threaded)
     return mpi_errno;
 }
 
-/* One more look in vain. @local is whom we wait for. */
-static int idle_step(idle_t * idle, int local)
+/* Whom we wait for may be alive, and wait in vain for one who is not. */
+static int all_alive(const MPIDI_PTL_Coll_t * c)
+{
+    int i;
+
+    for (i = 0; i < c->n && smartmap_alive(c->local[i]); i++);
+    return i == c->n;
+}
+
+/* One more look in vain. */
+static int idle_step(const MPIDI_PTL_Coll_t * c, idle_t * idle)
 {
     int mpi_errno = MPI_SUCCESS, threaded = FALSE, first = MPIDI_PTL.oversubscribed ? 8 : 200;
     int n = ++idle->looks;
@@ -234,7 +243,7 @@ static int idle_step(idle_t * idle, int local)
     idle->looks = (n | 15) - 8;         /* from now on each look is followed by progress and sleep */
     mpi_errno = sleep_for(MPL_MIN(waited / 8, MAX_SLEEP_NS), threaded);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(!smartmap_alive(local), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
+    MPIR_ERR_CHKANDJUMP(!all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
 
   fn_exit:
     return mpi_errno;
@@ -284,15 +293,14 @@ static int wait_step(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value
     int mpi_errno = MPI_SUCCESS;
 
     if (!MPIDI_PTL.oversubscribed)
-        return idle_step(idle, c->local[peer]);
+        return idle_step(c, idle);
     if (++idle->looks < MPL_MIN(MPIDI_PTL.spin, 30))
         goto fn_exit;
     mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = sleep_on(c->blk[peer], word, value, exact, MPL_MAX(0, idle->looks - 30));
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(idle->looks > 40 && !smartmap_alive(c->local[peer]), mpi_errno, MPIX_ERR_PROC_FAILED,
-                        "**comm_fail");
+    MPIR_ERR_CHKANDJUMP(idle->looks > 40 && !all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
 
   fn_exit:
     return mpi_errno;
@@ -373,7 +381,7 @@ static int find_blocks(MPIDI_PTL_Coll_t * c)
             continue;
         }
         while ((at = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == 0) {
-            mpi_errno = idle_step(&idle, c->local[i]);
+            mpi_errno = idle_step(c, &idle);
             MPIR_ERR_CHECK(mpi_errno);
         }
         c->blk[i] = smartmap_remote(c->local[i], (void *) (uintptr_t) at);
