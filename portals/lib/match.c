@@ -237,7 +237,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 
 	P3_PROBE5(match, ni, h->src, h->pt, i - 1, mlength);
 	P3_TRACED(match(ni, h->pt, i - 1, h->match_bits, h->rlength, mlength));
-	op->md = i - 1;
+	p3_store(&op->md, i - 1);	/* leaving() may still look at what was before */
 	op->md_gen = md->gen;	/* M:unlink.op-gen-plain */
 	op->eq = md->eq;
 	op->type = h->type;

@@ -197,7 +197,7 @@ static inline __attribute__((always_inline)) void ack(const struct p3l_env *env,
 	}
 	if (op) {
 		op->type = P3L_ACK;
-		op->md = r.idx;
+		p3_store(&op->md, r.idx);	/* leaving() may still look at what was before */
 		op->md_gen = md->gen;
 		op->eq = md->eq;
 		op->pt = (uint8_t)lpt;

@@ -144,12 +144,14 @@ __attribute__((unused)) static void p_acked_(ptl_handle_eq_t eq, ptl_event_t *ev
 /* No event is there. Only after p_sync() or a barrier behind one does this say something. */
 #define NONE(eq) CHECK_INT(PtlEQGet(eq, &(ptl_event_t){ 0 }), PTL_EQ_EMPTY)
 
-/* All earlier messages of this process to @to have been matched or dropped. */
+/* All earlier messages of this process to @to have been matched or dropped. They may be all that there is room for. */
 __attribute__((unused)) static void p_sync_with(ptl_process_id_t to)
 {
 	ptl_event_t ev;
-	int rc = PtlPut(p_sync_md, PTL_ACK_REQ, to, PT_SYNC, 0, 0, 0, 0);
+	int rc;
 
+	while ((rc = PtlPut(p_sync_md, PTL_ACK_REQ, to, PT_SYNC, 0, 0, 0, 0)) == PTL_NO_SPACE)
+		sched_yield();
 	if (rc == PTL_OK)
 		rc = p_get(p_sync_eq, &ev);
 	if (rc != PTL_OK || ev.type != PTL_EVENT_ACK)

@@ -249,7 +249,7 @@ static void t_what_was_answered_is_over(void)
 	t_barrier();
 }
 
-/* More than there is room for anywhere, to a process that makes no call: the calls wait, nothing is lost. */
+/* More than there is room for anywhere, to a process that makes no call: some calls are refused, nothing is lost. */
 static void t_flood(void)
 {
 	enum { N = 30000 };
