@@ -242,7 +242,8 @@ class Region:
         self.me_off = pages(size("p3l_ni"))
         self.md_off = self.me_off + pages(MAX_ME * size("p3l_me"))
         self.row_off = self.md_off + pages(MAX_MD * size("p3l_md"))
-        self.lane_off = self.row_off + pages(MAX_SLOTS * size("p3l_row"))
+        self.tree_off = self.row_off + pages(MAX_SLOTS * size("p3l_row"))
+        self.lane_off = self.tree_off + (2 << 20)
         if num(self.ni["magic"]) != 0x50334c31:
             raise gdb.GdbError("no interface at %#x" % self.base)
 

@@ -38,10 +38,12 @@ static bool recorded(const struct p3l_ni *ni, uint32_t i)
  * reply of our own. Whoever comes later finds that it is gone, so its MDs may stay. own_lock, and reap_lock, so that
  * nobody fills its holes
  */
-static void give_back(const struct p3l_env *env, struct p3l_ni *ni)
+static bool give_back(const struct p3l_env *env, struct p3l_ni *ni)
 {
+	bool some = false;
+
 	if (!p3l_writers_out(env, ni))
-		return;
+		return false;
 	for (uint32_t i = 0; i < P3L_MAX_EQ && i < ni->max_eq; i++) {
 		struct p3l_eq *q = &ni->eq[i];
 
@@ -50,7 +52,24 @@ static void give_back(const struct p3l_env *env, struct p3l_ni *ni)
 		if (p3_likely(p3l_eq_slot(ni, q, 0)))	/* not overwritten */
 			p3l_space_free(ni, q->slots, q->log2 + 6);
 		p3_store_rel(&q->flags, 0);
+		some = true;
 	}
+	return some;
+}
+
+bool p3l_eq_give_back(const struct p3l_env *env, struct p3l_ni *ni)
+{
+	bool some = false;
+
+	for (uint32_t i = 0; i < P3L_MAX_EQ && i < ni->max_eq && !some; i++)
+		some = in_limbo(ni, i);
+	if (!some || !p3l_reap_hold(env, ni))
+		return false;
+	p3l_own_lock(env, ni);
+	some = give_back(env, ni);
+	p3_store_rel(&ni->reap_lock, 0);
+	p3l_own_unlock(env, ni);
+	return some;
 }
 
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out)
@@ -59,25 +78,18 @@ int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, s
 	struct p3l_eq *q;
 	uint64_t off;
 	int rc = PTL_NO_SPACE;
-	bool back = false;
 
 	while (log2 < 25 && ((uint64_t)1 << log2) < count)
 		log2++;
 	if (((uint64_t)1 << log2) < count)
 		return PTL_NO_SPACE;
-	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && !back; i++)
-		back = in_limbo(ni, i);
-	back = back && p3l_reap_hold(env, ni);
+	p3l_eq_give_back(env, ni);
 	p3l_own_lock(env, ni);
-	if (back) {
-		give_back(env, ni);
-		p3_store_rel(&ni->reap_lock, 0);
-	}
 	for (i = 0; i < P3L_MAX_EQ && i < ni->max_eq && ni->eq[i].flags; i++)
 		;
 	if (i == P3L_MAX_EQ || i == ni->max_eq)
 		goto out;
-	off = p3l_space_alloc(ni, log2 + 6);
+	off = p3l_md_room(ni, log2 + 6);
 	if (!off)
 		goto out;
 	q = &ni->eq[i];

@@ -207,7 +207,7 @@ void p3l_index_take_room(struct p3l_ni *ni, uint32_t pt)
 		return;
 	while (log2 < MAX_LOG2 && LOAD << log2 < ni->max_me_list)
 		log2++;
-	off = p3l_space_alloc(ni, log2 + 3);
+	off = p3l_md_room(ni, log2 + 3);
 	if (!off)
 		return;			/* full: the list is walked */
 	p3_store(&p->index, off);

@@ -158,6 +158,12 @@ static __attribute__((__noinline__)) uint32_t pop_more(struct p3l_ni *ni, uint32
 	return i;
 }
 
+static __attribute__((__noinline__)) void drop_vector(struct p3l_ni *ni, struct p3l_md *md)
+{
+	p3l_space_free(ni, md->iov, md->iov_log2);
+	md->iov = 0;
+}
+
 static inline __attribute__((__always_inline__)) uint32_t md_alloc(struct p3l_ni *ni)
 {
 	uint32_t i = leave_limbo(ni, 1);
@@ -174,11 +180,52 @@ static inline __attribute__((__always_inline__)) uint32_t md_alloc(struct p3l_ni
 	if (!i)
 		return 0;
 out:
-	if (p3l_md(ni, i - 1)->iov) {
-		p3l_space_free(ni, p3l_md(ni, i - 1)->iov, p3l_md(ni, i - 1)->iov_log2);
-		p3l_md(ni, i - 1)->iov = 0;
-	}
+	if (p3l_md(ni, i - 1)->iov)
+		drop_vector(ni, p3l_md(ni, i - 1));
 	return i;
+}
+
+/* Has retired vector @i been given back, since no operation from before the update is under way any more? own_lock */
+static bool retired_over(struct p3l_ni *ni, uint32_t i)
+{
+	struct p3l_retired *r = &ni->retired[i];
+	const struct p3l_md *md = p3l_md(ni, r->md % P3L_MAX_MD);
+
+	if (r->iov && p3_load(&md->gen) == r->md_gen && p3_load_acq(&md->pending))
+		return false;
+	if (r->iov)
+		p3l_space_free(ni, r->iov, r->log2);
+	r->iov = 0;
+	return true;
+}
+
+/* The vector of @md, which movers may still walk, has no place in it any more. */
+static __attribute__((__noinline__)) void retire(struct p3l_ni *ni, const struct p3l_md *md)
+{
+	uint32_t i;
+
+	for (i = 0; i < P3L_RETIRED && !retired_over(ni, i); i++)
+		;
+	if (i < P3L_RETIRED)		/* else it is lost until PtlNIFini */
+		ni->retired[i] = (struct p3l_retired){ md->iov, md->iov_log2, (uint32_t)(md - p3l_md(ni, 0)), md->gen };
+}
+
+/* Nobody walks the vector of an MD that is free. */
+__attribute__((__noinline__)) uint64_t p3l_md_room(struct p3l_ni *ni, uint32_t log2)
+{
+	uint64_t off = p3l_space_alloc(ni, log2);
+
+	if (p3_likely(off))
+		return off;
+	for (uint32_t i = 0; i < ni->md_fresh && i < P3L_MAX_MD; i++) {
+		struct p3l_md *md = p3l_md(ni, i);
+
+		if (md->iov && !p3_load_acq(&md->flags))
+			drop_vector(ni, md);
+	}
+	for (uint32_t i = 0; i < P3L_RETIRED; i++)
+		retired_over(ni, i);
+	return p3l_space_alloc(ni, log2);
 }
 
 void p3l_md_push(struct p3l_ni *ni, uint32_t idx)
@@ -240,12 +287,14 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 		n = (uint32_t)m->length;
 		while ((1u << log2) < n * sizeof(struct p3l_iov))
 			log2++;
-		iov = p3l_space_alloc(ni, log2);
+		iov = p3l_md_room(ni, log2);
 		if (!iov)
 			return PTL_NO_SPACE;
 		p3l_copy((char *)ni + iov, a->iov, n * sizeof(struct p3l_iov));
 	}
-	if (md->iov && !busy)		/* busy: movers may still walk the old vector; it is lost until NIFini */
+	if (md->iov && busy)
+		retire(ni, md);
+	else if (md->iov)
 		p3l_space_free(ni, md->iov, md->iov_log2);
 	md->iov = iov;
 	md->iov_n = n;
@@ -271,6 +320,13 @@ static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *
 	p3_store_rel(&md->flags, flags);
 	p3_store_rel(&md->threshold, m->threshold < PTL_MD_THRESH_INF ? 0 : m->threshold);	/* M:unlink.threshold */
 	return PTL_OK;
+}
+
+/* There was no space for the vector of an MD: is there now? No lock. */
+static __attribute__((__noinline__)) bool more_room(const struct p3l_env *env, struct p3l_ni *ni,
+						    const struct p3l_md_args *a)
+{
+	return (a->md->options & PTL_MD_IOVEC) && p3l_eq_give_back(env, ni);
 }
 
 /* A filled MD on no list, not live yet: index + 1. own_lock; the arguments have been checked */
@@ -299,9 +355,12 @@ static int make(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_m
 
 	if (rc != PTL_OK)
 		return rc;
+again:
 	p3l_own_lock(env, ni);
 	rc = make_locked(ni, a, op, out);
 	p3l_own_unlock(env, ni);
+	if (p3_unlikely(rc == PTL_NO_SPACE) && more_room(env, ni, a))
+		goto again;
 	return rc;
 }
 
@@ -652,6 +711,7 @@ int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 
 	if (rc != PTL_OK)
 		return rc;
+again:
 	p3l_own_lock(env, ni);
 	rc = p3l_md_lock(env, ni, r, &pt);
 	if (rc != PTL_OK)
@@ -671,6 +731,8 @@ int p3l_md_update(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r
 	p3l_unlock(ni, pt);
 out:
 	p3l_own_unlock(env, ni);
+	if (p3_unlikely(rc == PTL_NO_SPACE) && more_room(env, ni, a))
+		goto again;
 	return rc;
 }
 
@@ -689,10 +751,13 @@ static inline __attribute__((__always_inline__)) int memd(
 	rc = check(ni, a);
 	if (rc != PTL_OK)
 		return rc;
+again:
 	p3l_own_lock(env, ni);
 	rc = make_locked(ni, a, op, &md);
-	if (rc != PTL_OK) {
+	if (p3_unlikely(rc != PTL_OK)) {
 		p3l_own_unlock(env, ni);
+		if (more_room(env, ni, a))
+			goto again;
 		return rc;
 	}
 	p3l_index_room(ni, base, pt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * ni.c - the region of an NI: its layout, its set-up, and the space for event slots and iovecs
+ * ni.c - the region of an NI: its layout and its set-up
  *
  * The region is one piece of the owner's window. It starts as zeros, which most of it needs to be; only the header
  * is written here, so that memory is touched as it comes into use.
@@ -13,17 +13,23 @@ static uint64_t space_of(uint32_t n_slots)
 	return P3L_LANE_OFF + P3L_PAGES(n_slots * P3L_LANE_STRIDE);
 }
 
+static uint64_t bytes_of_space(const struct p3l_setup *s)
+{
+	return s->space < (uint64_t)1 << P3L_SPACE_LOG2 ? P3L_PAGES(s->space) : (uint64_t)1 << P3L_SPACE_LOG2;
+}
+
 uint64_t p3l_ni_size(const struct p3l_setup *s)
 {
-	return space_of(s->n_slots) + P3L_PAGES(s->space);
+	return space_of(s->n_slots) + bytes_of_space(s);
 }
 
 void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s)
 {
 	uint32_t i;
 
-	ni->size = ni->space_end = p3l_ni_size(s);
+	ni->size = p3l_ni_size(s);
 	ni->space = space_of(s->n_slots);
+	p3l_space_setup(ni, bytes_of_space(s));
 	ni->version = P3L_VERSION;
 	ni->nid = s->nid;
 	ni->pid = s->pid;
@@ -57,42 +63,4 @@ bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size)
 	    (lines & (lines - 1)))
 		return false;
 	return ni->size >= space_of(slots) && ni->size <= max_size;
-}
-
-/* Is that a block of the space? Places come from memory that peers can write. */
-static bool block(const struct p3l_ni *ni, uint64_t off, uint32_t log2)
-{
-	return log2 < 32 && off % P3L_LINE == 0 && off >= P3L_LANE_OFF && off < ni->size &&
-	       ni->size - off >= (uint64_t)1 << log2;
-}
-
-/* Free blocks of one size are chained through their first word. */
-uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2)
-{
-	uint64_t off;
-
-	if (log2 < 6)
-		log2 = 6;
-	if (log2 >= 32)
-		return 0;
-	off = ni->space_free[log2];
-	if (off && block(ni, off, log2)) {
-		ni->space_free[log2] = *(uint64_t *)((char *)ni + off);
-		return off;
-	}
-	off = ni->space;
-	if (off > ni->space_end || ((uint64_t)1 << log2) > ni->space_end - off || !block(ni, off, log2))
-		return 0;
-	ni->space = off + ((uint64_t)1 << log2);
-	return off;
-}
-
-void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2)
-{
-	if (log2 < 6)
-		log2 = 6;
-	if (!block(ni, off, log2))
-		return;			/* nobody knows whose it was */
-	*(uint64_t *)((char *)ni + off) = ni->space_free[log2];
-	ni->space_free[log2] = off;
 }

@@ -50,6 +50,8 @@
 #define P3L_MAX_ME	65536
 #define P3L_MAX_IOV	256
 #define P3L_MAX_GETPUT	64
+#define P3L_SPACE_LOG2	26		/* of the space for event slots, iovecs and indices, at most */
+#define P3L_RETIRED	64
 #define P3L_SWAP_STRIPES 16		/* a line of words: see swap.c */
 #define P3L_OPS		8		/* operations that one mover may have in progress at one target */
 #define P3L_GEN_MASK	0x3ffU		/* generation bits that fit into a handle */
@@ -141,6 +143,7 @@ enum {
 /*
  * Line 0 changes with each operation, line 1 when the owner makes or updates the MD or it is used up: what the owner
  * shows in an event stands there, so that reading events does not take line 0 from the movers.
+ * A freed MD keeps its vector until it is made again, or somebody needs the space.
  */
 struct p3l_md {
 	uint64_t offset;		/* [lock] local offset */
@@ -213,6 +216,12 @@ struct p3l_eq {
 	uint32_t dropped;		/* losses not reported yet */
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_eq) == 3 * P3L_LINE, "who writes has a line of his own");
+
+/* A vector that an update took from its MD while operations may have walked it: until that MD has none in progress. */
+struct p3l_retired {
+	uint64_t iov;			/* 0: unused */
+	uint32_t log2, md, md_gen;
+};
 
 /* Access control entry. */
 struct p3l_ac {
@@ -417,8 +426,9 @@ struct p3l_ni {
 	uint32_t holes;			/* tickets may have been lost: p3l_reap() looks for them */
 	uint32_t spoilt;		/* a record was overwritten: p3l_reap() counts `pending` of all MDs anew */
 	uint32_t own_epoch, own_ops[2];	/* threads of the owner between begin and end of a send or reply */
-	uint64_t space, space_end;	/* owner: event slots and iovec copies: fresh from here */
-	uint64_t space_free[32];	/* owner: per power of two, offset of the first free block */
+	uint32_t space_log2;		/* owner: of the block that the space is the first part of, see space.c */
+	uint64_t space;			/* event slots, iovec copies, indices: from here to the end; written at setup */
+	struct p3l_retired retired[P3L_RETIRED];	/* owner */
 	uint32_t swap[P3L_SWAP_STRIPES] __attribute__((aligned(P3L_LINE)));	/* locks; any mover */
 	struct p3l_ac ac[P3L_MAX_AC];
 	struct p3l_pt pt[P3L_MAX_PT + P3L_PT_STRIPES];
@@ -470,7 +480,8 @@ static inline void p3l_copy_line(uint8_t *d, const uint8_t *s, uint32_t n)
 #define P3L_ME_OFF P3L_PAGES(sizeof(struct p3l_ni))
 #define P3L_MD_OFF (P3L_ME_OFF + P3L_PAGES(P3L_MAX_ME * sizeof(struct p3l_me)))
 #define P3L_ROW_OFF (P3L_MD_OFF + P3L_PAGES(P3L_MAX_MD * sizeof(struct p3l_md)))
-#define P3L_LANE_OFF (P3L_ROW_OFF + P3L_PAGES(P3L_MAX_SLOTS * sizeof(struct p3l_row)))
+#define P3L_TREE_OFF (P3L_ROW_OFF + P3L_PAGES(P3L_MAX_SLOTS * sizeof(struct p3l_row)))
+#define P3L_LANE_OFF (P3L_TREE_OFF + (2ull << (P3L_SPACE_LOG2 - 6)))
 
 static inline struct p3l_me *p3l_me(const struct p3l_ni *ni, uint32_t i)
 {
@@ -527,12 +538,15 @@ struct p3l_setup {
 	uint32_t nid, pid, uid, jid, slot, n_slots, lane_lines;
 	uint32_t max_me, max_md, max_eq, max_pt, max_ac, max_me_list, max_iov;
 	uint32_t index_from;		/* entries of a list that make an index worth its while; 0: never */
-	uint64_t space;			/* bytes for event slots, iovecs and indices */
+	uint64_t space;			/* bytes for event slots, iovecs and indices; at most 1 << P3L_SPACE_LOG2 */
 };
 uint64_t p3l_ni_size(const struct p3l_setup *s);
 void p3l_ni_setup(struct p3l_ni *ni, const struct p3l_setup *s);	/* @ni: zeroed, p3l_ni_size() bytes */
 bool p3l_ni_sane(const struct p3l_ni *ni, uint64_t max_size);		/* may a peer use it? */
-uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2);		/* offset, 0: full. Owner, own_lock */
+
+/* space.c: blocks of 2^log2 bytes. Owner, own_lock */
+void p3l_space_setup(struct p3l_ni *ni, uint64_t bytes);
+uint64_t p3l_space_alloc(struct p3l_ni *ni, uint32_t log2);		/* offset, 0: full */
 void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2);
 
 /* Messages that NI @ni has received by mover @slot, and from lane @slot by its owner. */
@@ -643,6 +657,7 @@ static inline bool p3l_md_tells(const struct p3l_md *md)
 void p3l_md_told_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx);
 void p3l_md_go_locked(const struct p3l_env *env, struct p3l_ni *ni, uint32_t idx, const struct p3l_slot *cause);
 void p3l_md_push(struct p3l_ni *ni, uint32_t idx);
+uint64_t p3l_md_room(struct p3l_ni *ni, uint32_t log2);	/* p3l_space_alloc(); takes what freed MDs still have. own_lock */
 /* Event @s of queue @eq (packed) names @md, which has been updated (older is not 0): who has the values to show? */
 const struct p3l_md *p3l_md_shown(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq, const struct p3l_slot *s);
 void p3l_md_tidy(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_md *md);	/* forget keepers no longer needed */
@@ -694,6 +709,7 @@ static inline void p3l_index_drop(struct p3l_pt *p)
 /* eq.c */
 int p3l_eq_alloc(const struct p3l_env *env, struct p3l_ni *ni, uint64_t count, struct p3l_ref *out);
 int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref eq);
+bool p3l_eq_give_back(const struct p3l_env *env, struct p3l_ni *ni);	/* space of freed queues; no lock. True: some */
 bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref eq);
 uint32_t p3l_eq_reserve(struct p3l_ni *ni, uint32_t eq);		/* ticket; @eq: index */
 void p3l_eq_post(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, uint32_t ticket,

@@ -119,6 +119,11 @@ tests_api_t_handed_LDADD = $(T_LIBS)
 P3_TESTS += api/waiters-2:tests/api/t_waiters:ranks=2,limit=120 \
 	api/handed-2:tests/api/t_handed:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
 	api/handed-8:tests/api/t_handed:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_CMA=no
+check_PROGRAMS += tests/api/t_space
+tests_api_t_space_SOURCES = tests/api/t_space.c tests/api/ptl.h
+tests_api_t_space_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_space_LDADD = $(T_LIBS)
+P3_TESTS += api/space:tests/api/t_space:limit=120 api/space-2:tests/api/t_space:ranks=2,limit=120
 check_PROGRAMS += tests/api/t_swap
 tests_api_t_swap_SOURCES = tests/api/t_swap.c tests/api/ptl.h
 tests_api_t_swap_CPPFLAGS = $(T_CPPFLAGS)

@@ -90,7 +90,7 @@ static void overwrite(void)
 	struct p3l_eq *q;
 	uint64_t place;
 
-	switch (rnd(11)) {
+	switch (rnd(12)) {
 	case 0: case 1: flip_in(p3l_me(ni, (uint32_t)rnd(ENTRIES)), sizeof(struct p3l_me), NULL); break;
 	case 2: flip_in(p3l_md(ni, (uint32_t)rnd(ENTRIES)), sizeof(struct p3l_md), trusted_md); break;
 	case 3: flip_in(&ni->pt[rnd(LISTS)], sizeof(struct p3l_pt), trusted_pt); break;
@@ -105,6 +105,7 @@ static void overwrite(void)
 	case 6: flip_in(p3l_lane(ni, 1), sizeof(struct p3l_lane_hdr), trusted_lane); break;
 	case 7: flip_in(p3l_lane(ni, 1) + 1, 64 * P3L_LINE, NULL); break;
 	case 8: flip_in(ni, offsetof(struct p3l_ni, pt), trusted_ni); break;
+	case 9: flip_in((char *)ni + P3L_TREE_OFF, 1 << (4 + rnd(12)), NULL); break;
 	default: flip_in((char *)ni + (ni->size - (1 << 20)), 1 << 16, NULL); break;	/* event slots, index */
 	}
 }

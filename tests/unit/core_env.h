@@ -152,6 +152,18 @@ __attribute__((unused)) static bool c_pools_ok(const struct p3l_ni *ni)
 	       c_md_free_count(ni) + c_md_used_count(ni) == ni->max_md;
 }
 
+/* Bytes of the space that are taken. */
+__attribute__((unused)) static uint64_t c_taken(const struct p3l_ni *ni)
+{
+	const uint8_t *tree = (const uint8_t *)ni + P3L_TREE_OFF;
+	uint64_t sum = 0, all = ni->size - ni->space;
+
+	for (uint32_t log2 = ni->space_log2, first = 1; log2 >= 6; log2--, first *= 2)
+		for (uint32_t i = 0; (uint64_t)i << log2 < all; i++)
+			sum += tree[first + i] == 0xff ? (uint64_t)1 << log2 : 0;
+	return sum;
+}
+
 static inline uint64_t c_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;	/* splitmix64 */

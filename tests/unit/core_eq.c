@@ -224,9 +224,9 @@ static void t_a_freed_queue_is_stale_and_its_slots_come_back(void)
 	CHECK(!p3l_eq_valid(ni, old));
 	CHECK_INT(p3l_eq_of(ni, (old.idx + 1) | old.gen << 16), -1);
 	CHECK_INT(p3l_eq_free(&env, ni, old), PTL_EQ_INVALID);
-	space = ni->space;
+	space = c_taken(ni);
 	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &eq), PTL_OK);
-	CHECK_INT(ni->space, space);
+	CHECK_INT(c_taken(ni), space);
 	CHECK_INT(eq.idx, old.idx);
 	CHECK(eq.gen != old.gen && p3l_eq_idle(ni, eq.idx));
 	get(true, &rc);
@@ -259,12 +259,12 @@ static struct p3l_op *begin(struct p3l_env *mover)
 /* Make one queue more; was the place of @old used? */
 static bool reused(struct p3l_ref old)
 {
-	uint64_t slots = ni->eq[old.idx].slots, was = ni->space;
+	uint64_t slots = ni->eq[old.idx].slots, was = c_taken(ni);
 	struct p3l_ref r = { 0, 0 };
 
 	CHECK_INT(p3l_eq_alloc(&env, ni, 4, &r), PTL_OK);
 	CHECK((r.idx == old.idx) == (ni->eq[r.idx].slots == slots));
-	CHECK((r.idx == old.idx) == (ni->space == was));
+	CHECK((r.idx == old.idx) == (c_taken(ni) == was));
 	CHECK(p3l_eq_idle(ni, r.idx) && !p3l_eq_ready(ni, r.idx));
 	return r.idx == old.idx;
 }

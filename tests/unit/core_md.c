@@ -92,13 +92,56 @@ static void t_vectors_give_their_space_back(void)
 
 	fresh();
 	CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
-	space = ni->space;
+	space = c_taken(ni);
 	for (int i = 0; i < 1000; i++) {
 		CHECK_INT(p3l_md_update(&env, ni, r, NULL, NULL, 0, &a, -1), PTL_OK);
 		CHECK_INT(p3l_md_unlink(&env, ni, r), PTL_OK);
 		CHECK_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &r), PTL_OK);
 	}
-	CHECK(ni->space - space <= 256);
+	CHECK_INT(c_taken(ni), space);
+}
+
+/* Updated while an operation walks it, with and without a queue: it is kept until that has ended, not longer. */
+static void t_a_vector_in_use_outlives_an_update(void)
+{
+	for (int queue = 0; queue < 2; queue++) {
+		struct p3l_iov iov[16] = { { 0, 0 } };
+		ptl_md_t v = c_md(0, 16, PTL_MD_THRESH_INF, PTL_MD_IOVEC | PTL_MD_OP_PUT);
+		struct p3l_md_args a = { .md = &v, .iov = iov };
+		struct p3l_env mover = c_env(1, false);
+		struct p3l_ref me, md;
+		uint64_t taken, was, at;
+
+		fresh();
+		if (queue)
+			a.eq = (eq.idx + 1) | eq.gen << 16;
+		iov[3] = (struct p3l_iov){ 0x1000, 64 };
+		CHECK_INT(p3l_memd_attach(&env, ni, 3, C_ANY, 0, ~0ULL, PTL_UNLINK, PTL_INS_AFTER, &a, PTL_UNLINK, &me,
+					  &md), PTL_OK);
+		taken = c_taken(ni);
+		for (int i = 0; i < (queue ? 40 : 200); i++) {	/* keepers: 64 at most */
+			struct p3l_hdr h = c_hdr(P3L_PUT, 1, 3, 0, 8);
+			struct p3l_op *op = p3l_op_get(&mover, ni);
+			struct p3l_slot ev;
+
+			CHECK_INT(p3l_target_begin(&mover, ni, &h, op, false), P3L_MATCHED);
+			was = p3l_md(ni, md.idx)->iov;
+			CHECK_INT(op->iov, was);
+			CHECK_INT(p3l_md_update(&env, ni, md, NULL, NULL, 0, &a, -1), PTL_OK);
+			CHECK(p3l_md(ni, md.idx)->iov != was);
+			while ((at = p3l_md_room(ni, 8)))	/* takes all there is, but that */
+				memset((char *)ni + at, 0xee, 256);
+			CHECK_INT(((struct p3l_iov *)(void *)((char *)ni + was))[3].base, 0x1000);
+			p3l_target_end(&mover, ni, op, PTL_NI_OK);
+			while (queue && p3l_eq_read(&env, ni, eq.idx, &ev, true))
+				;
+			CHECK_INT(p3l_md_room(ni, 8), was);
+			for (at = ni->space; at < ni->size; at += 256)	/* all but the MD's and the queue's */
+				if (at != p3l_md(ni, md.idx)->iov)
+					p3l_space_free(ni, at, 8);
+			CHECK_INT(c_taken(ni), taken);
+		}
+	}
 }
 
 static void t_an_unread_event_keeps_the_slot_of_its_md(void)
@@ -241,7 +284,8 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_a_region_that_wraps_is_illegal), T(t_a_vector_is_copied_and_summed),
-		T(t_vectors_give_their_space_back), T(t_an_unread_event_keeps_the_slot_of_its_md),
+		T(t_vectors_give_their_space_back),
+		T(t_a_vector_in_use_outlives_an_update), T(t_an_unread_event_keeps_the_slot_of_its_md),
 		T(t_a_queue_that_nobody_reads_does_not_hold_up_the_others), T(t_update_forgets_no_unread_event),
 		T(t_update_asks_the_queue_and_operations_in_progress), T(t_post_is_all_or_nothing),
 		T(t_stale_and_wrong_handles_are_refused), { 0 } };

@@ -450,7 +450,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
  * @eq: handle; no other thread may be fetching from it
  *
  * The events in it are lost. Memory descriptors that still name it live on and log nothing from then on. Its place
- * is used again by a later PtlEQAlloc, as soon as no operation is under way to one of these.
+ * is used again for queues and vectors, as soon as no operation is under way to one of these.
  *
  * Return:
  *   PTL_EQ_INVALID: @eq is not a queue
