@@ -276,7 +276,8 @@ static int check(const struct p3l_ni *ni, const struct p3l_md_args *a)
 }
 
 /* Owner, own_lock held when there is a vector. The MD is not visible to matching yet, or locked. */
-static int fill(struct p3l_ni *ni, struct p3l_md *md, const struct p3l_md_args *a, bool busy)
+static inline __attribute__((__always_inline__)) int fill(struct p3l_ni *ni, struct p3l_md *md,
+							  const struct p3l_md_args *a, bool busy)
 {
 	const ptl_md_t *m = a->md;
 	uint64_t iov = 0;
