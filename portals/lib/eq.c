@@ -234,6 +234,8 @@ int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 		/* overrun: the oldest survivor is a lap behind the newest ticket (SPEC-NOTES: overrun) */
 		q->dropped = 1;			/* M:eq.overrun-plain */
 		word = p3_load(&q->tail) - n;	/* M:eq.tail */
+		if (p3_unlikely((int32_t)(word + n - q->head) < 0))	/* overwritten: no walk of 2^31 steps */
+			p3_store(&q->head, word + n - 1);
 		p3_store_rel(&q->head, (int32_t)(word - q->head) > 0 ? word : q->head + 1);
 	}
 	return rc;
