@@ -4,6 +4,8 @@
 #include "multi.h"
 #include "tap.h"
 
+#define LASTS_SLACK_MS	10
+
 /* drops N: that many were dropped here since the last such line */
 static void do_drops(struct side *s, struct scan *in)
 {
@@ -55,6 +57,36 @@ static void do_handler(struct side *s, struct scan *in)
 	handler_ran = 0;
 	e.ev = handler_event;
 	var_set(&s->vars, "handled", &e);
+}
+
+/*
+ * lasts MS LINE: never less than that; and, since the machine may be busy with other things, once in a while not more
+ * than twice as long and a little
+ */
+static void do_lasts(struct side *s, struct scan *in)
+{
+	double until = deadline(), took, least = 1e9;
+	const char *text;
+	struct val v;
+
+	if (scan_value(in, &v)) {
+		fail(s, "%s", in->err);
+		return;
+	}
+	scan_space(in);
+	text = in->at;
+	in->at += strlen(text);
+	do {
+		double began = t_now();
+
+		statement(s, text);
+		took = 1e3 * (t_now() - began);
+		least = took < least ? took : least;
+		if (!s->failed && took < (double)v.n)
+			fail(s, "it took %.3f ms, too little", took);
+	} while (!s->failed && least > 2 * (double)v.n + LASTS_SLACK_MS && t_now() < until);
+	if (!s->failed && least > 2 * (double)v.n + LASTS_SLACK_MS)
+		fail(s, "it never took less than %.3f ms, too much", least);
 }
 
 /* bytes OFFSET..: NAME is VALUE */
@@ -224,7 +256,7 @@ static const struct {
 	void (*fn)(struct side *s, struct scan *in);
 } statements[] = {
 	{ "expect", do_expect }, { "noevent", do_noevent }, { "drops", do_drops }, { "register", do_register },
-	{ "handler", do_handler },
+	{ "handler", do_handler }, { "lasts", do_lasts },
 };
 
 /* One statement of one side. */
