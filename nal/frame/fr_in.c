@@ -11,7 +11,7 @@
 
 enum verdict { TAKEN, BUSY, WRONG };
 
-/* A get to a portal that takes puts only. */
+/* A request that reads from a portal that takes puts only. */
 static void count_drop(struct fr_engine *e, const struct fr_peer *p, const struct wire_hdr *h)
 {
 	P3_PROBE5(drop, e->l, p->slot, h->pt, h->match_bits, P3_DROP_POLLED);
@@ -170,36 +170,43 @@ static enum verdict data_frame(struct fr_engine *e, struct fr_peer *p, const str
 	return TAKEN;
 }
 
-/* ---- a get ---- */
+/* ---- a get, a getput ---- */
+
+/* A request that is answered with bytes of the target: its record in *@op, its reply in *@m; NULL: it was dropped. */
+static enum verdict begin_read(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, enum p3l_type type,
+			       struct p3l_op **op, struct fr_msg **m)
+{
+	enum p3l_verdict v = P3L_DROPPED;
+	struct p3l_hdr c;
+
+	*m = NULL;
+	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
+		return WRONG;
+	core_hdr(p, h, type, &c);
+	if (is_polled(e, h->pt))
+		count_drop(e, p, h);
+	else
+		v = begin(e, &c, op);
+	if (v == P3L_WAIT)
+		return BUSY;
+	p->want++;
+	if (v == P3L_MATCHED) {
+		*m = answer(e, p, h, WIRE_REPLY, (*op)->moff, (*op)->mlength);
+		(*m)->len = (*op)->mlength;
+	} else {
+		fr_finished(p, h->req);
+	}
+	return TAKEN;
+}
 
 static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 {
 	struct fr_msg *m;
-	struct p3l_hdr c;
 	struct p3l_op *op;
+	enum verdict v = begin_read(e, p, h, P3L_GET, &op, &m);
 
-	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
-		return WRONG;
-	core_hdr(p, h, P3L_GET, &c);
-	if (is_polled(e, h->pt)) {		/* it takes puts only */
-		count_drop(e, p, h);
-		p->want++;
-		fr_finished(p, h->req);
-		return TAKEN;
-	}
-	switch (begin(e, &c, &op)) {
-	case P3L_MATCHED:
-		break;
-	case P3L_WAIT:
-		return BUSY;
-	default:
-		p->want++;
-		fr_finished(p, h->req);
-		return TAKEN;
-	}
-	p->want++;
-	m = answer(e, p, h, WIRE_REPLY, op->moff, op->mlength);
-	m->len = op->mlength;
+	if (!m)
+		return v;
 	m->start = op->start;
 	m->iov = op->iov;
 	m->iov_n = op->iov_n;
@@ -216,8 +223,6 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 	fr_queue(p, m);
 	return TAKEN;
 }
-
-/* ---- a getput ---- */
 
 /* Exchange @n bytes at the record's place with @buf, under the locks of swap.c. */
 static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uint64_t n)
@@ -257,31 +262,11 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
 {
 	struct fr_msg *m;
-	struct p3l_hdr c;
 	struct p3l_op *op;
+	enum verdict v = begin_read(e, p, h, P3L_GETPUT, &op, &m);
 
-	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
-		return WRONG;
-	core_hdr(p, h, P3L_GETPUT, &c);
-	if (is_polled(e, h->pt)) {
-		count_drop(e, p, h);
-		p->want++;
-		fr_finished(p, h->req);
-		return TAKEN;
-	}
-	switch (begin(e, &c, &op)) {
-	case P3L_MATCHED:
-		break;
-	case P3L_WAIT:
-		return BUSY;
-	default:
-		p->want++;
-		fr_finished(p, h->req);
-		return TAKEN;
-	}
-	p->want++;
-	m = answer(e, p, h, WIRE_REPLY, op->moff, op->mlength);
-	m->len = op->mlength;
+	if (!m)
+		return v;
 	m->buf = m->small;
 	p3l_copy(m->small, data, m->len);
 	m->fault = !swap(e, op, m->small, m->len);

@@ -11,6 +11,6 @@ tests_look_t_talk_LDADD = $(T_LIBS)
 check_LTLIBRARIES += tests/look/spoil.la
 tests_look_spoil_la_SOURCES = tests/look/spoil.c
 tests_look_spoil_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-EXTRA_DIST += tests/look/t_hang.sh tests/look/t_talk.sh tests/look/t_check.sh
+EXTRA_DIST += tests/look/look.sh tests/look/t_hang.sh tests/look/t_talk.sh tests/look/t_check.sh
 P3_TESTS += look/hang:tests/look/t_hang.sh:nosan,limit=120 look/talk:tests/look/t_talk.sh:nosan,limit=120 \
 	look/check:tests/look/t_check.sh:nosan,limit=180

@@ -1,23 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # ptl_check: all paths pass here; a path that is broken on purpose (spoil.c) is found, with its cause.
-check=$P3_BUILD/tools/ptl_check n=0 failed=0 spoil=$P3_BUILD/tests/look/.libs/spoil.so
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-		sed 's/^/# /' said >&2
-	fi
-}
+. "${0%/*}/look.sh"
+check=$P3_BUILD/tools/ptl_check spoil=$P3_BUILD/tests/look/.libs/spoil.so
 spoilt() {	# WHAT PATH: exit status of ptl_check under it
 	SPOIL=$1 LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$spoil "$check" -t 6 "$2" >said 2>&1
 }
-for v in ${!PTL_@}; do unset "$v"; done
-net=tcp
-grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h" || net=
 "$check" -t 60 >said 2>&1	# the machine may be busy
 ok $? t_all_paths
 [ "$(grep -cE '^(window|inbox|polled|cma|bounce|loop) +pass +[0-9]+ messages; put +[0-9.]+ us' said)" = 6 ] &&
@@ -44,7 +32,7 @@ if [ "$(nproc)" -gt 1 ]; then
 	spoilt cma-unbound cma	# copies that a process makes that is not bound are refused
 	ok $? t_each_on_its_own_core
 else
-	echo "ok $((n += 1)) - t_each_on_its_own_core # SKIP one processor"
+	skip t_each_on_its_own_core 'one processor'
 fi
 spoilt cma cma
 [ $? = 1 ] && grep -qE 'cma +FAIL +rank 0, get of 4095 bytes: byte 4000 is 0x' said
@@ -52,12 +40,12 @@ ok $? t_a_wrong_byte
 spoilt cma-refused cma
 [ $? = 1 ] && grep -qE 'cma +FAIL +it is not there: process_vm_readv .*not permitted.*(seccomp|ptrace_scope)' said
 ok $? t_a_copy_that_is_refused
-if [ -n "$net" ]; then
+if has_net; then
 	spoilt tcp tcp
 	[ $? = 1 ] && grep -qE 'tcp +FAIL +rank [01], .*: no event within .*(unanswered|credits are lost)' said
 	ok $? t_a_network_that_eats
 else
-	echo "ok $((n += 1)) - t_a_network_that_eats # SKIP this build has no network (Debian package libev-dev)"
+	skip t_a_network_that_eats "$no_net"
 fi
 PTL_LOOP=loss=100 "$check" -t 20 loop >said 2>&1
 ok $? t_losses_are_made_good
@@ -70,5 +58,4 @@ ok $? t_a_bad_setting_is_said_once
 "$check" nowhere >said 2>&1
 [ $? = 2 ] && grep -q "no path 'nowhere'" said
 ok $? t_usage
-echo "1..$n"
-exit $failed
+finish

@@ -1,18 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Hangs are staged (t_hang.c), and looked at while they last: by ptl_info from outside, by the library's own dump.
-info=$P3_BUILD/tools/ptl_info n=0 failed=0 multi=
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-		sed 's/^/# said: /' said >&2
-		head -n 40 err | sed 's/^/# err: /' >&2
-	fi
-}
+. "${0%/*}/look.sh"
+multi=
 begin() {	# RANKS PER_NODE WAY
 	"$P3_BUILD/tests/common/multi" -n "$1" -N "$2" "$P3_BUILD/libtool" --mode=execute \
 		"$P3_BUILD/tests/look/t_hang" "$3" >out 2>err &
@@ -22,30 +12,22 @@ end() {
 	kill -KILL $multi
 	wait $multi 2>/dev/null
 }
+says() {	# PATTERN...
+	local p
+	"$info" --hang $multi >said 2>&1
+	for p; do grep -qE -- "$p" said || return 1; done
+}
 # told PATTERN...: within ten seconds --hang says all of them at once
 told() {
-	local until=$((SECONDS + 10)) p all
-	while [ $SECONDS -lt $until ]; do
-		"$info" --hang $multi >said 2>&1
-		all=yes
-		for p; do grep -qE -- "$p" said || all=; done
-		[ -n "$all" ] && return 0
-		read -r -t 0.1 <> <(:)
-	done
+	local p
+	soon 10 says "$@" && return 0
 	for p; do grep -qE -- "$p" said || echo "# never said: $p" >&2; done
 	return 1
 }
 dumped() {	# PATTERN: within ten seconds a rank's own dump says it
-	local until=$((SECONDS + 10))
-	while [ $SECONDS -lt $until ]; do
-		grep -qE -- "$1" err && return 0
-		read -r -t 0.1 <> <(:)
-	done
-	cp err said
-	return 1
+	soon 10 grep -qE -- "$1" err
 }
 pid='\(pid [0-9]+\)' still='\(pid [0-9]+, stopped\)'
-for v in ${!PTL_@}; do unset "$v"; done
 
 export PTL_HANG_DUMP_S=1
 begin 3 99 lock
@@ -126,5 +108,4 @@ for p in $(cat /proc/$multi/task/$multi/children); do kill -USR1 $p; done
 dumped "because: queue 4 of rank 0 $pid is full"
 ok $? t_the_dump_by_signal
 end
-echo "1..$n"
-exit $failed
+finish

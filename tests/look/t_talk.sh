@@ -1,29 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Running jobs from outside: what went by which path is counted right, memory is told, lists are.
-info=$P3_BUILD/tools/ptl_info n=0 failed=0
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-		cat said err | sed 's/^/# /' >&2
-	fi
-}
+. "${0%/*}/look.sh"
 # talk PATTERN PER_NODE WHAT N LENGTH: a job does that, and -p says so
 talk() {
-	local pattern=$1 pernode=$2 multi rc i
+	local pattern=$1 pernode=$2 multi rc
 	shift 2
 	rm -f go err
 	"$P3_BUILD/tests/common/multi" -n 2 -N "$pernode" "$P3_BUILD/libtool" --mode=execute \
 		"$P3_BUILD/tests/look/t_talk" "$@" >out 2>err &
 	multi=$!
-	for ((i = 0; i < 100; i++)); do
-		grep -qs ready err && break
-		read -r -t 0.05 <> <(:)
-	done
+	soon 10 grep -qs ready err
 	"$info" -p $multi >said 2>&1 && grep -qE -- "$pattern" said
 	rc=$?
 	if [ ! -f all ]; then	# of the first job
@@ -35,7 +22,6 @@ talk() {
 	wait $multi || rc=1
 	return $rc
 }
-for v in ${!PTL_@}; do unset "$v"; done
 line='^ +1 -> 0 .* '
 talk "$line direct 20 \\(640\\.0 KiB\\)" 99 puts 20 32768
 ok $? t_puts_straight_through_the_window
@@ -58,7 +44,7 @@ assert t["direct"] == 20 and t["direct_bytes"] == 20 * 32768 and t["dropped"] ==
 END
 	ok $? t_json_of_a_job
 else
-	echo "ok $((n += 1)) - t_json_of_a_job # SKIP no python3"
+	skip t_json_of_a_job 'no python3'
 fi
 talk "$line?inbox 50 \\(400 B\\)" 99 polled 50 8
 ok $? t_puts_left_in_the_inbox
@@ -68,11 +54,10 @@ PTL_ADOPT=none talk "$line direct 10 \\(156\\.2 KiB\\)  cma 10 \\(156\\.2 KiB\\)
 ok $? t_copies_of_the_kernel
 PTL_ADOPT=none PTL_CMA=no talk "$line direct 7 \\(109\\.4 KiB\\)  bounce 7 \\(109\\.4 KiB\\)" 99 puts 7 16000
 ok $? t_copies_left_to_the_owner
-if grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+if has_net; then
 	talk "$line?network 12 \\(46\\.9 KiB\\)" 1 puts 12 4000
 	ok $? t_to_another_node
 else
-	echo "ok $((n += 1)) - t_to_another_node # SKIP this build has no network (Debian package libev-dev)"
+	skip t_to_another_node "$no_net"
 fi
-echo "1..$n"
-exit $failed
+finish
