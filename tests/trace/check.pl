@@ -24,10 +24,25 @@ sub wrong { $bad++; print STDERR "# ", @_, "\n" if $said++ < 8 }
 open(my $h, '<', $file) or do { print STDERR "# $file: $!\n"; exit 1 };
 my $trace = do { local $/; decode_json(<$h>) };
 my (%box, %arrow, %row, %in);
+# what each has; one that lacks something is wrong, and is not looked at any further
+my %fields = (X => ['ts', 'dur'], s => ['ts', 'id'], t => ['ts', 'id'], f => ['ts', 'id']);
+my %args = (call => ['initiator', 'target', 'pt', 'hdr_data'], match => ['owner', 'mlength'],
+	    copy => ['way', 'direction', 'bytes'], fetch => ['event', 'hdr_data'], drop => ['reason']);
+sub lacks
+{
+	my ($e) = @_;
+	for ('name', 'ph', 'pid', 'tid') { return $_ unless defined $e->{$_} }
+	for (@{ $fields{ $e->{ph} } || [] }) { return $_ unless defined $e->{$_} }
+	return undef unless $e->{ph} eq 'X' && defined $e->{args}{message};
+	return 'step' unless defined $e->{args}{step};
+	for (@{ $args{ $e->{args}{step} } || [] }) { return $_ unless defined $e->{args}{$_} }
+	return undef;
+}
 for my $e (@{ $trace->{traceEvents} }) {
-	for ('name', 'ph', 'pid', 'tid') { wrong("an event without $_: ", encode_json($e)) unless defined $e->{$_} }
+	my $lacking = lacks($e);
+	if (defined $lacking) { wrong("an event without $lacking: ", encode_json($e)); next }
 	if ($e->{ph} eq 'M') { $row{ $e->{pid} } = $e->{args}{name} if $e->{name} eq 'process_name'; next }
-	wrong("no time: ", encode_json($e)) unless defined $e->{ts} && $e->{ts} >= 0;
+	wrong("no time: ", encode_json($e)) unless ($e->{ts} // 0) >= 0;
 	if ($e->{ph} eq 'X') {
 		wrong("negative length: ", encode_json($e)) unless $e->{dur} >= 0;
 		push @{ $in{"$e->{pid} $e->{tid}"} }, [ int($e->{ts} * 1000 + .5), int(($e->{ts} + $e->{dur}) * 1000 + .5) ];
@@ -113,7 +128,7 @@ for my $m (sort { $a <=> $b } keys %box) {
 	if ($key{answer}) {
 		wrong("$what: no $key{answer} comes back") unless @answer == 1 &&
 				$answer[0]{args}{event} eq $key{answer} &&
-			$answer[0]{pid} == 0 && $answer[0]{ts} > $match[0]{ts};
+			$answer[0]{pid} == 0 && @match && $answer[0]{ts} > $match[0]{ts};
 	}
 }
 $n = 0 unless $n;
