@@ -37,6 +37,10 @@ check_PROGRAMS += tests/api/t_demand
 tests_api_t_demand_SOURCES = tests/api/t_demand.c
 tests_api_t_demand_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_demand_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_fork
+tests_api_t_fork_SOURCES = tests/api/t_fork.c tests/api/ptl.h
+tests_api_t_fork_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_fork_LDADD = $(T_LIBS)
 check_PROGRAMS += tests/api/t_impostor
 tests_api_t_impostor_SOURCES = tests/api/t_impostor.c
 tests_api_t_impostor_CPPFLAGS = $(T_CPPFLAGS)
@@ -55,6 +59,8 @@ tests_api_t_busy_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_busy_LDADD = $(T_LIBS)
 
 P3_TESTS += api/init:tests/api/t_init:valgrind api/init-2:tests/api/t_init:ranks=2
+P3_TESTS += api/fork:tests/api/t_fork:warns api/fork-2:tests/api/t_fork:ranks=2,warns \
+	api/fork-loop:tests/api/t_fork:env=PTL_NAL=loop,warns
 P3_TESTS += api/again:tests/api/t_again:warns api/again-2:tests/api/t_again:ranks=2,warns \
 	api/again-5:tests/api/t_again:ranks=5,warns api/impostor:tests/api/t_impostor:warns \
 	api/demand-stack:tests/api/t_demand:ranks=2,warns,env=PTL_SMARTMAP=yes+SMARTMAP_FORCE_OFF=stack+T_WANT=PTL_FAIL \
