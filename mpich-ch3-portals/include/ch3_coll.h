@@ -154,6 +154,27 @@ static inline int MPIDI_PTL_Coll_of(MPIR_Comm * comm, MPIDI_PTL_Coll_t ** c)
     return mpi_errno;
 }
 
+/*
+ * The body of a collective that MPICH calls, with arguments @comm and @errflag: @yes_ where @if_, else @no_. All three
+ * may use @c: the communicator's state, or NULL. Another rank's errors have come to us with its data.
+ */
+#define MPIDI_PTL_COLL_BODY(if_, yes_, no_)                                     \
+    int mpi_errno = MPI_SUCCESS;                                                \
+    MPIDI_PTL_Coll_t *c;                                                        \
+                                                                                \
+    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);                                    \
+    MPIR_ERR_CHECK(mpi_errno);                                                  \
+    if (likely(if_))                                                            \
+        mpi_errno = yes_;                                                       \
+    else                                                                        \
+        mpi_errno = no_;                                                        \
+    MPIR_ERR_CHECK(mpi_errno);                                                  \
+    if (unlikely(*errflag != MPIR_ERR_NONE))                                    \
+        MPIR_ERR_SETANDJUMP(mpi_errno, *errflag, "**coll_fail");                \
+                                                                                \
+  fn_fail:                                                                      \
+    return mpi_errno
+
 /* Wait until a peer's word is at least @value (@exact: is @value). */
 static inline int MPIDI_PTL_Coll_wait(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int peer)
 {

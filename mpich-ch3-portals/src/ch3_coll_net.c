@@ -204,103 +204,36 @@ static int general(int coll, args_t * a, MPIR_Comm * comm, MPIDI_PTL_Coll_t * c,
     return by_mpich(coll, a, comm, errflag);
 }
 
-/* Another rank's errors came to us with its data. */
-#define FINISH()                                                                \
-    do {                                                                        \
-        MPIR_ERR_CHECK(mpi_errno);                                              \
-        if (unlikely(*errflag != MPIR_ERR_NONE))                                \
-            MPIR_ERR_SETANDJUMP(mpi_errno, *errflag, "**coll_fail");            \
-    } while (0)
-
-#define SIMPLE(c_) ((c_) != NULL && n_entries == 0)
+/* Nothing but ours can do it. */
+#define SIMPLE (c != NULL && n_entries == 0)
 
 int MPIDI_PTL_Barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (likely(SIMPLE(c))) {
-        mpi_errno = MPIDI_PTL_Node_barrier(c, errflag);
-    } else {
-        args_t a = { 0 };
-
-        mpi_errno = general(MPICH_COLL_BARRIER, &a, comm, c, errflag);
-    }
-    FINISH();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    MPIDI_PTL_COLL_BODY(SIMPLE,
+        MPIDI_PTL_Node_barrier(c, errflag),
+        general(MPICH_COLL_BARRIER, &(args_t) { 0 }, comm, c, errflag));
 }
 
 int MPIDI_PTL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root, MPIR_Comm * comm,
                     MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (likely(SIMPLE(c))) {
-        mpi_errno = MPIDI_PTL_Node_bcast(c, buffer, count, datatype, root, errflag);
-    } else {
-        args_t a = {.recvbuf = buffer,.count = count,.datatype = datatype,.root = root };
-
-        mpi_errno = general(MPICH_COLL_BCAST, &a, comm, c, errflag);
-    }
-    FINISH();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    MPIDI_PTL_COLL_BODY(SIMPLE,
+        MPIDI_PTL_Node_bcast(c, buffer, count, datatype, root, errflag),
+        general(MPICH_COLL_BCAST, &(args_t) { NULL, buffer, count, datatype, 0, root, 0 }, comm, c, errflag));
 }
 
 int MPIDI_PTL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                      MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (likely(SIMPLE(c))) {
-        mpi_errno = MPIDI_PTL_Node_reduce(c, sendbuf, recvbuf, count, datatype, op, root, errflag);
-    } else {
-        args_t a = { sendbuf, recvbuf, count, datatype, op, root, 0 };
-
-        mpi_errno = general(MPICH_COLL_REDUCE, &a, comm, c, errflag);
-    }
-    FINISH();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    MPIDI_PTL_COLL_BODY(SIMPLE,
+        MPIDI_PTL_Node_reduce(c, sendbuf, recvbuf, count, datatype, op, root, errflag),
+        general(MPICH_COLL_REDUCE, &(args_t) { sendbuf, recvbuf, count, datatype, op, root, 0 }, comm, c, errflag));
 }
 
 int MPIDI_PTL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                         MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_PTL_Coll_t *c;
-
-    mpi_errno = MPIDI_PTL_Coll_of(comm, &c);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (likely(SIMPLE(c))) {
-        mpi_errno = MPIDI_PTL_Node_allreduce(c, sendbuf, recvbuf, count, datatype, op, errflag);
-    } else {
-        args_t a = { sendbuf, recvbuf, count, datatype, op, 0, 0 };
-
-        mpi_errno = general(MPICH_COLL_ALLREDUCE, &a, comm, c, errflag);
-    }
-    FINISH();
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    MPIDI_PTL_COLL_BODY(SIMPLE,
+        MPIDI_PTL_Node_allreduce(c, sendbuf, recvbuf, count, datatype, op, errflag),
+        general(MPICH_COLL_ALLREDUCE, &(args_t) { sendbuf, recvbuf, count, datatype, op, 0, 0 }, comm, c, errflag));
 }
