@@ -128,6 +128,16 @@ static inline void MPIDI_PTL_Acc_unlock(MPIDI_PTL_Win_ctl_t * ctl)
 int MPIDI_PTL_Before_packets(MPIR_Win * win, int rank);
 void MPIDI_PTL_After_packets(MPIR_Win * win, int rank);
 
+/* An operation at @target_rank that CH3 does; for a function that returns mpi_errno behind fn_fail. */
+#define MPIDI_PTL_BY_PACKETS(call_)                                     \
+    do {                                                                \
+        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);         \
+        MPIR_ERR_CHECK(mpi_errno);                                      \
+        mpi_errno = call_;                                              \
+        MPIDI_PTL_After_packets(win, target_rank);                      \
+        MPIR_ERR_CHECK(mpi_errno);                                      \
+    } while (0)
+
 static inline int MPIDI_PTL_In_passive_epoch(MPIR_Win * win)
 {
     return win->states.access_state == MPIDI_RMA_PER_TARGET ||

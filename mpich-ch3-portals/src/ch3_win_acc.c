@@ -61,6 +61,12 @@ static inline uint64_t load(const void *p, size_t size)
     return v;
 }
 
+/* Has the processor atomic instructions for an element of this size, here? */
+static inline int is_word(const void *p, size_t size)
+{
+    return size <= 8 && !(size & (size - 1)) && !((uintptr_t) p & (size - 1));
+}
+
 /* The atomic instructions by the size of their word. */
 #define BY_SIZE(size_, do_)                     \
     switch (size_) {                            \
@@ -159,8 +165,7 @@ static void change_native(void *target, const void *origin, void *result, size_t
     if (op == MPI_REPLACE) {
         for (i = 0; i < n; i++) {
             old = swap_word((char *) target + i * size, load((const char *) origin + i * size, size), size);
-            if (result != NULL)
-                memcpy((char *) result + i * size, &old, size);
+            memcpy((char *) result + i * size, &old, size);
         }
         return;
     }
@@ -303,7 +308,7 @@ static void change(Acc_t * a, char *p, int native, const char *origin, char *res
 {
     size_t n = len / a->size;
 
-    if (native && a->size <= 8 && !(a->size & (a->size - 1)) && !((uintptr_t) p & (a->size - 1))) {
+    if (native && is_word(p, a->size)) {
         if (n >= BULK_FROM && a->w->bulk && (result != NULL || a->op != MPI_REPLACE) && a->op != MPI_NO_OP)
             change_bulk(a, p, origin, result, len);
         else
@@ -311,7 +316,7 @@ static void change(Acc_t * a, char *p, int native, const char *origin, char *res
         return;
     }
     MPIDI_PTL_Acc_lock(a->t->ctl);
-    change_locked(p, origin, result, len / a->size, a->type, a->size, a->op);
+    change_locked(p, origin, result, n, a->type, a->size, a->op);
     MPIDI_PTL_Acc_unlock(a->t->ctl);
 }
 
@@ -520,14 +525,9 @@ int MPID_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype orig
     mpi_errno = try_acc(origin_addr, origin_count, origin_datatype, NULL, 0, MPI_DATATYPE_NULL, target_rank,
                         target_disp, target_count, target_datatype, op, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!done) {
-        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDI_CH3I_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                                          target_count, target_datatype, op, win, NULL);
-        MPIDI_PTL_After_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (!done)
+        MPIDI_PTL_BY_PACKETS(MPIDI_CH3I_Accumulate(origin_addr, origin_count, origin_datatype, target_rank,
+                                                   target_disp, target_count, target_datatype, op, win, NULL));
 
   fn_fail:
     return mpi_errno;
@@ -542,15 +542,10 @@ int MPID_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype 
     mpi_errno = try_acc(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
                         target_rank, target_disp, target_count, target_datatype, op, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!done) {
-        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDI_CH3I_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count,
-                                              result_datatype, target_rank, target_disp, target_count,
-                                              target_datatype, op, win, NULL);
-        MPIDI_PTL_After_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (!done)
+        MPIDI_PTL_BY_PACKETS(MPIDI_CH3I_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                                       result_count, result_datatype, target_rank, target_disp,
+                                                       target_count, target_datatype, op, win, NULL));
 
   fn_fail:
     return mpi_errno;
@@ -566,18 +561,12 @@ int MPID_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype ori
     mpi_errno = try_acc(origin_addr, origin_count, origin_datatype, NULL, 0, MPI_DATATYPE_NULL, target_rank,
                         target_disp, target_count, target_datatype, op, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (done) {
+    if (done)
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-        goto fn_exit;
-    }
-    mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_CH3_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                                          target_count, target_datatype, op, win, request);
-    MPIDI_PTL_After_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
+    else
+        MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
+                                                       target_disp, target_count, target_datatype, op, win, request));
 
-  fn_exit:
   fn_fail:
     return mpi_errno;
 }
@@ -593,19 +582,13 @@ int MPID_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype
     mpi_errno = try_acc(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
                         target_rank, target_disp, target_count, target_datatype, op, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (done) {
+    if (done)
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-        goto fn_exit;
-    }
-    mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_CH3_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count,
-                                              result_datatype, target_rank, target_disp, target_count,
-                                              target_datatype, op, win, request);
-    MPIDI_PTL_After_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
+    else
+        MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                                           result_count, result_datatype, target_rank, target_disp,
+                                                           target_count, target_datatype, op, win, request));
 
-  fn_exit:
   fn_fail:
     return mpi_errno;
 }
@@ -619,9 +602,7 @@ static inline char *one_word(MPIDI_PTL_Target_t * t, MPI_Aint disp, MPI_Datatype
                  win->states.access_state == MPIDI_RMA_NONE))
         return NULL;
     *size = MPIR_Datatype_get_basic_size(type);
-    if (unlikely(*size > 8 || (*size & (*size - 1)) || ((uintptr_t) p & (*size - 1))))
-        return NULL;
-    return p;
+    return likely(is_word(p, *size)) ? p : NULL;
 }
 
 int MPID_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
@@ -638,13 +619,9 @@ int MPID_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
     mpi_errno = try_acc(origin_addr, 1, datatype, result_addr, 1, datatype, target_rank, target_disp, 1, datatype, op,
                         win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!done) {
-        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDI_PTL_CH3_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
-        MPIDI_PTL_After_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (!done)
+        MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp,
+                                                        op, win));
 
   fn_fail:
     return mpi_errno;
@@ -691,17 +668,13 @@ int MPID_Compare_and_swap(const void *origin_addr, const void *compare_addr, voi
             p = MPIDI_PTL_Reach(w, target_rank, there, size, &native);
         else if (t->base != NULL || target_rank == w->rank)
             p = t->base + t->disp_unit * target_disp;
-        if (w->dynamic && p != NULL && native && size <= 8 && !(size & (size - 1)) && !((uintptr_t) p & (size - 1)))
+        if (w->dynamic && p != NULL && native && is_word(p, size))
             goto fn_native;
         if (swap_locked(origin_addr, compare_addr, result_addr, size, t, p, there) == 0)
             goto fn_exit;
     }
-    mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_CH3_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
-                                               target_disp, win);
-    MPIDI_PTL_After_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
+                                                        target_rank, target_disp, win));
 
   fn_exit:
   fn_fail:

@@ -90,18 +90,17 @@ static int copy_piece(void *arg, MPI_Aint disp, size_t at, size_t len)
         smartmap_read(c->proc, c->packed + at, c->there + disp, len);
 }
 
-/* *done: it was possible. What was written before it turned out not to be is written again by packets. */
+/* False: it was not possible. What was written before that turned out is written again by packets. */
 static int copy_by_kernel(int put, void *buf, MPI_Aint count, MPI_Datatype type, MPIDI_PTL_Target_t * t, char *there,
-                          MPI_Aint tcount, MPI_Datatype ttype, int *done)
+                          MPI_Aint tcount, MPI_Datatype ttype)
 {
-    int mpi_errno = MPI_SUCCESS, contig;
+    int contig, done = FALSE;
     Far_copy_t c = { t->proc, put, NULL, there };
     MPI_Aint lb, tsize, actual;
     MPIR_Datatype *dt ATTRIBUTE((unused));
     char *tmp = NULL;
     intptr_t size;
 
-    *done = FALSE;
     MPIDI_Datatype_get_info(count, type, contig, size, dt, lb);
     MPIR_Datatype_get_size_macro(ttype, tsize);
     if (tsize * tcount != size)
@@ -119,11 +118,11 @@ static int copy_by_kernel(int put, void *buf, MPI_Aint count, MPI_Datatype type,
         goto fn_exit;
     if (tmp != NULL && !put)
         MPIR_Typerep_unpack(tmp, size, buf, count, type, 0, &actual);
-    *done = TRUE;
+    done = TRUE;
 
   fn_exit:
     MPL_free(tmp);
-    return mpi_errno;
+    return done;
 }
 
 /* Put or get without packets, if that is possible. */
@@ -155,7 +154,7 @@ static int try_copy(int put, void *buf, MPI_Aint count, MPI_Datatype type, int r
         else
             mpi_errno = MPIR_Localcopy(far, tcount, ttype, buf, count, type);
     } else if (t->proc >= 0 && t->ctl != NULL) {
-        mpi_errno = copy_by_kernel(put, buf, count, type, t, t->there + t->disp_unit * disp, tcount, ttype, done);
+        *done = copy_by_kernel(put, buf, count, type, t, t->there + t->disp_unit * disp, tcount, ttype);
     } else {
         *done = FALSE;
     }
@@ -208,14 +207,9 @@ int MPID_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
     mpi_errno = try_copy(TRUE, (void *) origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                          target_count, target_datatype, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!done) {
-        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDI_CH3I_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                                   target_datatype, win, NULL);
-        MPIDI_PTL_After_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (!done)
+        MPIDI_PTL_BY_PACKETS(MPIDI_CH3I_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                            target_count, target_datatype, win, NULL));
 
   fn_fail:
     return mpi_errno;
@@ -236,14 +230,9 @@ int MPID_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, 
     mpi_errno = try_copy(FALSE, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                          target_datatype, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!done) {
-        mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDI_CH3I_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                                   target_datatype, win, NULL);
-        MPIDI_PTL_After_packets(win, target_rank);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (!done)
+        MPIDI_PTL_BY_PACKETS(MPIDI_CH3I_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                            target_count, target_datatype, win, NULL));
 
   fn_fail:
     return mpi_errno;
@@ -259,18 +248,12 @@ int MPID_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_dat
     mpi_errno = try_copy(TRUE, (void *) origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                          target_count, target_datatype, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (done) {
+    if (done)
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-        goto fn_exit;
-    }
-    mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_CH3_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                                   target_datatype, win, request);
-    MPIDI_PTL_After_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
+    else
+        MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                                target_count, target_datatype, win, request));
 
-  fn_exit:
   fn_fail:
     return mpi_errno;
 }
@@ -284,18 +267,12 @@ int MPID_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     mpi_errno = try_copy(FALSE, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                          target_datatype, win, &done);
     MPIR_ERR_CHECK(mpi_errno);
-    if (done) {
+    if (done)
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-        goto fn_exit;
-    }
-    mpi_errno = MPIDI_PTL_Before_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_CH3_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                                   target_datatype, win, request);
-    MPIDI_PTL_After_packets(win, target_rank);
-    MPIR_ERR_CHECK(mpi_errno);
+    else
+        MPIDI_PTL_BY_PACKETS(MPIDI_PTL_CH3_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                                target_count, target_datatype, win, request));
 
-  fn_exit:
   fn_fail:
     return mpi_errno;
 }
