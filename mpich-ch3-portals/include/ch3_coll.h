@@ -266,8 +266,60 @@ static inline void MPIDI_PTL_Coll_shape(MPI_Aint count, MPI_Datatype type, MPIDI
 
 int MPIDI_PTL_Coll_pack(const void *buf, MPI_Aint count, MPI_Datatype type, void *dst, intptr_t bytes);
 int MPIDI_PTL_Coll_unpack(const void *src, intptr_t bytes, void *buf, MPI_Aint count, MPI_Datatype type);
-int MPIDI_PTL_Coll_expose(MPIDI_PTL_Coll_t * c, int which, const void *buf, MPI_Aint count, MPI_Datatype type,
-                          const MPIDI_PTL_Shape_t * shape, int kernel, uint64_t * addr, int *flags);
+
+static inline void MPIDI_PTL_Coll_copy(void *dst, const void *src, intptr_t bytes)
+{
+    if (likely(bytes <= 128))
+        MPIDI_PTL_Copy(dst, src, bytes);
+    else
+        MPIR_Memcpy(dst, src, bytes);
+}
+
+static inline int MPIDI_PTL_Coll_to_wire(const void *buf, MPI_Aint count, MPI_Datatype type,
+                                         const MPIDI_PTL_Shape_t * shape, void *wire)
+{
+    if (unlikely(!shape->contig))
+        return MPIDI_PTL_Coll_pack(buf, count, type, wire, shape->bytes);
+    MPIDI_PTL_Coll_copy(wire, (const char *) buf + shape->lb, shape->bytes);
+    return MPI_SUCCESS;
+}
+
+static inline int MPIDI_PTL_Coll_from_wire(const void *wire, void *buf, MPI_Aint count, MPI_Datatype type,
+                                           const MPIDI_PTL_Shape_t * shape)
+{
+    if (unlikely(!shape->contig))
+        return MPIDI_PTL_Coll_unpack(wire, shape->bytes, buf, count, type);
+    MPIDI_PTL_Coll_copy((char *) buf + shape->lb, wire, shape->bytes);
+    return MPI_SUCCESS;
+}
+
+/* How data lie that fit neither into the slot nor into the stage. */
+typedef enum {
+    MPIDI_PTL_SHOW_WINDOW,              /* in place, where a window shows it; else in a copy */
+    MPIDI_PTL_SHOW_KERNEL,              /* or in place where the kernel's copies reach it */
+    MPIDI_PTL_SHOW_COPY                 /* in a copy, since the memory changes before all have read it */
+} MPIDI_PTL_Show_t;
+int MPIDI_PTL_Coll_show_long(MPIDI_PTL_Coll_t * c, MPIDI_PTL_Slot_t * slot, uint32_t s, const void *buf,
+                             MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape, intptr_t stage_max,
+                             MPIDI_PTL_Show_t how, int error);
+
+/* Say in our slot what we give for collective @s; in the stage up to @stage_max bytes. */
+static inline int MPIDI_PTL_Coll_show(MPIDI_PTL_Coll_t * c, MPIDI_PTL_Slot_t * slot, uint32_t s, const void *buf,
+                                      MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape,
+                                      intptr_t stage_max, MPIDI_PTL_Show_t how, int error)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (shape->bytes > MPIDI_PTL_INLINE)
+        return MPIDI_PTL_Coll_show_long(c, slot, s, buf, count, type, shape, stage_max, how, error);
+    mpi_errno = MPIDI_PTL_Coll_to_wire(buf, count, type, shape, slot->data);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_INLINE, error, shape->bytes);
+    return mpi_errno;
+}
+
+int MPIDI_PTL_Coll_expose(MPIDI_PTL_Coll_t * c, const void *buf, MPI_Aint count, MPI_Datatype type,
+                          const MPIDI_PTL_Shape_t * shape, MPIDI_PTL_Show_t how, uint64_t * addr, int *flags);
 int MPIDI_PTL_Coll_take(MPIDI_PTL_Coll_t * c, int peer, uint64_t addr, int flags, intptr_t bytes, void *buf,
                         MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape);
 
@@ -284,10 +336,8 @@ int MPIDI_PTL_Node_scan(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf
 int MPIDI_PTL_Node_reduce_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf, const MPI_Aint * counts,
                                   MPI_Aint count, MPI_Datatype datatype, MPI_Op op, MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Node_allgather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Errflag_t * errflag);
-int MPIDI_PTL_Node_allgatherv(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                              MPI_Datatype recvtype, MPIR_Errflag_t * errflag);
+                             void *recvbuf, MPI_Aint recvcount, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                             MPI_Datatype recvtype, MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Node_alltoall(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Node_alltoallv(MPIDI_PTL_Coll_t * c, const void *sendbuf, const MPI_Aint * sendcounts,

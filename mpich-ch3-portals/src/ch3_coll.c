@@ -9,7 +9,7 @@ int MPIDI_PTL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
                         MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
     MPIDI_PTL_COLL_BODY(c != NULL,
-        MPIDI_PTL_Node_allgather(c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, errflag),
+        MPIDI_PTL_Node_allgather(c, sendbuf, sendcount, sendtype, recvbuf, recvcount, NULL, NULL, recvtype, errflag),
         MPIR_Allgather_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, errflag));
 }
 
@@ -18,7 +18,7 @@ int MPIDI_PTL_Allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
                          MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
     MPIDI_PTL_COLL_BODY(c != NULL,
-        MPIDI_PTL_Node_allgatherv(c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, errflag),
+        MPIDI_PTL_Node_allgather(c, sendbuf, sendcount, sendtype, recvbuf, 0, recvcounts, displs, recvtype, errflag),
         MPIR_Allgatherv_impl(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, errflag));
 }
 

@@ -102,15 +102,6 @@ static intptr_t first_half(intptr_t bytes)
     return (bytes / 2 + 63) & ~(intptr_t) 63;
 }
 
-static int put_data(char *to, const void *buffer, MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape)
-{
-    if (likely(shape->contig)) {
-        MPIDI_PTL_Copy(to, (const char *) buffer + shape->lb, shape->bytes);
-        return MPI_SUCCESS;
-    }
-    return MPIDI_PTL_Coll_pack(buffer, count, type, to, shape->bytes);
-}
-
 /* Our half into the receiver's buffer, if that can be reached. */
 static int push_half(MPIDI_PTL_Coll_t * c, uint32_t s, const char *from, intptr_t bytes)
 {
@@ -142,21 +133,21 @@ static int root_part(MPIDI_PTL_Coll_t * c, const void *buffer, MPI_Aint count, M
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     if (bytes <= MPIDI_PTL_INLINE) {
-        mpi_errno = put_data(slot->data, buffer, count, type, shape);
+        mpi_errno = MPIDI_PTL_Coll_to_wire(buffer, count, type, shape, slot->data);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_USED(INLINE);
         MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_INLINE, error, bytes);
     } else if (use_stage(bytes)) {
         mpi_errno = MPIDI_PTL_Coll_stage(c, s, &piece);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = put_data(piece, buffer, count, type, shape);
+        mpi_errno = MPIDI_PTL_Coll_to_wire(buffer, count, type, shape, piece);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[0] = (uint64_t) (uintptr_t) piece;
         slot->w[1] = bytes;
         MPIDI_PTL_USED(STAGED);
         MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_STAGED, error | MPIDI_PTL_FLAG_WINDOW, 0);
     } else {
-        mpi_errno = MPIDI_PTL_Coll_expose(c, 0, buffer, count, type, shape, TRUE, &slot->w[0], &flags);
+        mpi_errno = MPIDI_PTL_Coll_expose(c, buffer, count, type, shape, MPIDI_PTL_SHOW_KERNEL, &slot->w[0], &flags);
         MPIR_ERR_CHECK(mpi_errno);
         slot->w[1] = bytes;
         both = use_both(c, bytes);
@@ -240,10 +231,7 @@ static int other_part(MPIDI_PTL_Coll_t * c, void *buffer, MPI_Aint count, MPI_Da
                              "**collective_size_mismatch %d %d", (int) bytes, (int) shape->bytes);
     }
     if (slot->kind == MPIDI_PTL_KIND_INLINE) {
-        if (likely(shape->contig))
-            MPIDI_PTL_Copy((char *) buffer + shape->lb, slot->data, bytes);
-        else
-            mpi_errno = MPIDI_PTL_Coll_unpack(slot->data, bytes, buffer, count, type);
+        mpi_errno = MPIDI_PTL_Coll_from_wire(slot->data, buffer, count, type, shape);
     } else if (slot->kind == MPIDI_PTL_KIND_BOTH && shape->contig) {
         mpi_errno = both_halves(c, root, s, slot, own, posted, buffer, shape);
     } else {

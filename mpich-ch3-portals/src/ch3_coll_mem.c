@@ -95,9 +95,9 @@ int MPIDI_PTL_Coll_unpack(const void *src, intptr_t bytes, void *buf, MPI_Aint c
     goto fn_exit;
 }
 
-/* Where and how peers may read the data of @buf: in place, perhaps through the @kernel; or in a copy (tmp @which). */
-int MPIDI_PTL_Coll_expose(MPIDI_PTL_Coll_t * c, int which, const void *buf, MPI_Aint count, MPI_Datatype type,
-                          const MPIDI_PTL_Shape_t * shape, int kernel, uint64_t * addr, int *flags)
+/* Where and how peers may read the data of @buf. */
+int MPIDI_PTL_Coll_expose(MPIDI_PTL_Coll_t * c, const void *buf, MPI_Aint count, MPI_Datatype type,
+                          const MPIDI_PTL_Shape_t * shape, MPIDI_PTL_Show_t how, uint64_t * addr, int *flags)
 {
     int mpi_errno = MPI_SUCCESS;
     const char *p = (const char *) buf + shape->lb;
@@ -107,23 +107,44 @@ int MPIDI_PTL_Coll_expose(MPIDI_PTL_Coll_t * c, int which, const void *buf, MPI_
     *addr = (uint64_t) (uintptr_t) p;
     if (shape->bytes == 0)
         goto fn_exit;
-    if (shape->contig) {
+    if (shape->contig && how != MPIDI_PTL_SHOW_COPY) {
         if (smartmap_adopted(p, shape->bytes))
             goto fn_exit;
-        if (kernel && c->can_cma && shape->bytes >= 4096) {
+        if (how == MPIDI_PTL_SHOW_KERNEL && c->can_cma && shape->bytes >= 4096) {
             *flags = 0;
             goto fn_exit;
         }
     }
-    mpi_errno = MPIDI_PTL_Coll_tmp(c, which, shape->bytes, &tmp);
+    mpi_errno = MPIDI_PTL_Coll_tmp(c, 0, shape->bytes, &tmp);
     MPIR_ERR_CHECK(mpi_errno);
-    if (shape->contig)
-        MPIR_Memcpy(tmp, p, shape->bytes);
-    else
-        mpi_errno = MPIDI_PTL_Coll_pack(buf, count, type, tmp, shape->bytes);
+    mpi_errno = MPIDI_PTL_Coll_to_wire(buf, count, type, shape, tmp);
     MPIR_ERR_CHECK(mpi_errno);
-    *flags = MPIDI_PTL_FLAG_WINDOW;
     *addr = (uint64_t) (uintptr_t) tmp;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PTL_Coll_show_long(MPIDI_PTL_Coll_t * c, MPIDI_PTL_Slot_t * slot, uint32_t s, const void *buf,
+                             MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape, intptr_t stage_max,
+                             MPIDI_PTL_Show_t how, int error)
+{
+    int mpi_errno = MPI_SUCCESS, flags = MPIDI_PTL_FLAG_WINDOW, kind = MPIDI_PTL_KIND_DIRECT;
+    char *piece;
+
+    if (shape->bytes <= stage_max) {
+        kind = MPIDI_PTL_KIND_STAGED;
+        mpi_errno = MPIDI_PTL_Coll_stage(c, s, &piece);
+        MPIR_ERR_CHECK(mpi_errno);
+        slot->w[0] = (uint64_t) (uintptr_t) piece;
+        mpi_errno = MPIDI_PTL_Coll_to_wire(buf, count, type, shape, piece);
+    } else {
+        mpi_errno = MPIDI_PTL_Coll_expose(c, buf, count, type, shape, how, &slot->w[0], &flags);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL_Coll_post(c, slot, s, kind, flags | error, 0);
 
   fn_exit:
     return mpi_errno;

@@ -16,52 +16,20 @@ typedef struct {
     int waits;                          /* the others read our memory: it must stay as it is until all have */
 } offer_t;
 
-static int in_own_memory(int kind)
+/* Show @count elements. */
+static int offer(MPIDI_PTL_Coll_t * c, offer_t * o, const void *buf, MPI_Aint count, MPI_Datatype type,
+                 MPIDI_PTL_Show_t how, MPIR_Errflag_t * errflag)
 {
-    return kind == MPIDI_PTL_KIND_DIRECT;
-}
-
-/* Show @count elements. @copy: the memory changes before all have read it. */
-static int offer(MPIDI_PTL_Coll_t * c, offer_t * o, const void *buf, MPI_Aint count, MPI_Datatype type, int copy,
-                 MPIR_Errflag_t * errflag)
-{
-    int mpi_errno = MPI_SUCCESS, flags = MPIDI_PTL_FLAG_WINDOW, kind;
+    int mpi_errno = MPI_SUCCESS;
     MPIDI_PTL_Shape_t shape;
-    char *to = NULL;
 
     mpi_errno = MPIDI_PTL_Coll_begin(c, &o->s, &o->slot);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_PTL_Coll_shape(count, type, &shape);
-    if (shape.bytes <= MPIDI_PTL_INLINE) {
-        kind = MPIDI_PTL_KIND_INLINE;
-        to = o->slot->data;
-    } else if (shape.bytes <= MPIDI_PTL_MOVE_STAGED_MAX) {
-        kind = MPIDI_PTL_KIND_STAGED;
-        mpi_errno = MPIDI_PTL_Coll_stage(c, o->s, &to);
-        MPIR_ERR_CHECK(mpi_errno);
-        o->slot->w[0] = (uint64_t) (uintptr_t) to;
-    } else {
-        kind = MPIDI_PTL_KIND_DIRECT;
-        if (copy) {
-            mpi_errno = MPIDI_PTL_Coll_tmp(c, 0, shape.bytes, &to);
-            MPIR_ERR_CHECK(mpi_errno);
-            o->slot->w[0] = (uint64_t) (uintptr_t) to;
-        } else {
-            mpi_errno = MPIDI_PTL_Coll_expose(c, 0, buf, count, type, &shape, TRUE, &o->slot->w[0], &flags);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    }
-    if (to != NULL && shape.contig) {
-        if (shape.bytes <= 256)
-            MPIDI_PTL_Copy(to, (const char *) buf + shape.lb, shape.bytes);
-        else
-            MPIR_Memcpy(to, (const char *) buf + shape.lb, shape.bytes);
-    } else if (to != NULL) {
-        mpi_errno = MPIDI_PTL_Coll_pack(buf, count, type, to, shape.bytes);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    o->waits = in_own_memory(kind);
-    MPIDI_PTL_Coll_post(c, o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
+    mpi_errno = MPIDI_PTL_Coll_show(c, o->slot, o->s, buf, count, type, &shape, MPIDI_PTL_MOVE_STAGED_MAX, how,
+                                    MPIDI_PTL_Coll_errors(errflag));
+    MPIR_ERR_CHECK(mpi_errno);
+    o->waits = o->slot->kind == MPIDI_PTL_KIND_DIRECT;
 
   fn_exit:
     return mpi_errno;
@@ -142,7 +110,7 @@ static int offer_parts(MPIDI_PTL_Coll_t * c, offer_t * o, const parts_t * p, int
         MPIR_ERR_CHECK(mpi_errno);
         off += shape.bytes;
     }
-    o->waits = in_own_memory(kind);
+    o->waits = kind == MPIDI_PTL_KIND_DIRECT;
     o->slot->w[0] = (uint64_t) (uintptr_t) offsets;
     MPIDI_PTL_Coll_post(c, o->slot, o->s, kind, flags | MPIDI_PTL_Coll_errors(errflag), 0);
 
@@ -168,10 +136,7 @@ static int take(MPIDI_PTL_Coll_t * c, uint32_t s, int peer, intptr_t off, void *
         goto fn_exit;
     MPIDI_PTL_Coll_shape(count, type, &shape);
     if (slot->kind == MPIDI_PTL_KIND_INLINE) {
-        if (shape.contig)
-            MPIDI_PTL_Copy((char *) buf + shape.lb, slot->data + off, shape.bytes);
-        else
-            mpi_errno = MPIDI_PTL_Coll_unpack(slot->data + off, shape.bytes, buf, count, type);
+        mpi_errno = MPIDI_PTL_Coll_from_wire(slot->data + off, buf, count, type, &shape);
         goto fn_exit;
     }
     at = slot->w[0] + off;
@@ -243,67 +208,62 @@ static intptr_t bytes_of(MPI_Aint count, MPI_Datatype type)
     return count * size;
 }
 
-/* ---- everybody to everybody ---- */
+/* Where the data of each rank go: @counts NULL: @count from each, one after the other. */
+typedef struct {
+    char *base;
+    MPI_Aint count;
+    const MPI_Aint *counts, *displs;
+    MPI_Datatype type;
+    MPI_Aint extent;
+} places_t;
 
-int MPIDI_PTL_Node_allgather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Errflag_t * errflag)
+static char *place(const places_t * p, int i, MPI_Aint * count)
 {
-    int mpi_errno = MPI_SUCCESS, k;
-    MPI_Aint step = recvcount * extent_of(recvtype);
-    int in_place = sendbuf == MPI_IN_PLACE;
-    char *own = (char *) recvbuf + c->rank * step;
-    offer_t o;
-
-    if (recvcount == 0)
-        goto fn_exit;
-    if (in_place) {
-        mpi_errno = offer(c, &o, own, recvcount, recvtype, FALSE, errflag);
-    } else {
-        mpi_errno = offer(c, &o, sendbuf, sendcount, sendtype, FALSE, errflag);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype, own, recvcount, recvtype);
-    }
-    MPIR_ERR_CHECK(mpi_errno);
-    for (k = 1; k < c->n; k++) {
-        int peer = (c->rank + k) % c->n;
-
-        mpi_errno = take(c, o.s, peer, 0, (char *) recvbuf + peer * step, recvcount, recvtype, errflag);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    mpi_errno = leave(c, &o, TRUE);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    *count = p->counts ? p->counts[i] : p->count;
+    return p->base + (p->counts ? p->displs[i] : p->count * i) * p->extent;
 }
 
-int MPIDI_PTL_Node_allgatherv(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                              MPI_Datatype recvtype, MPIR_Errflag_t * errflag)
+/* What every other rank shows, each to its place. */
+static int take_all(MPIDI_PTL_Coll_t * c, uint32_t s, const places_t * p, MPIR_Errflag_t * errflag)
 {
     int mpi_errno = MPI_SUCCESS, k;
-    MPI_Aint extent = extent_of(recvtype);
-    char *own = (char *) recvbuf + displs[c->rank] * extent;
+
+    for (k = 1; k < c->n && !mpi_errno; k++) {
+        int peer = (c->rank + k) % c->n;
+        MPI_Aint count;
+        char *to = place(p, peer, &count);
+
+        mpi_errno = take(c, s, peer, 0, to, count, p->type, errflag);
+    }
+    return mpi_errno;
+}
+
+/* ---- everybody to everybody ---- */
+
+/* @recvcounts NULL: @recvcount from each, one after the other. */
+int MPIDI_PTL_Node_allgather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, MPI_Aint recvcount, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                             MPI_Datatype recvtype, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno = MPI_SUCCESS;
+    places_t p = { recvbuf, recvcount, recvcounts, displs, recvtype, extent_of(recvtype) };
+    MPI_Aint n;
+    char *own = place(&p, c->rank, &n);
     offer_t o;
 
+    if (recvcounts == NULL && recvcount == 0)
+        goto fn_exit;
     if (sendbuf == MPI_IN_PLACE) {
-        mpi_errno = offer(c, &o, own, recvcounts[c->rank], recvtype, FALSE, errflag);
+        mpi_errno = offer(c, &o, own, n, recvtype, MPIDI_PTL_SHOW_KERNEL, errflag);
     } else {
-        mpi_errno = offer(c, &o, sendbuf, sendcount, sendtype, FALSE, errflag);
+        mpi_errno = offer(c, &o, sendbuf, sendcount, sendtype, MPIDI_PTL_SHOW_KERNEL, errflag);
         MPIR_ERR_CHECK(mpi_errno);
         if (sendcount > 0)
-            mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype, own, recvcounts[c->rank], recvtype);
+            mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype, own, n, recvtype);
     }
     MPIR_ERR_CHECK(mpi_errno);
-    for (k = 1; k < c->n; k++) {
-        int peer = (c->rank + k) % c->n;
-
-        mpi_errno = take(c, o.s, peer, 0, (char *) recvbuf + displs[peer] * extent, recvcounts[peer], recvtype,
-                         errflag);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = take_all(c, o.s, &p, errflag);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = leave(c, &o, TRUE);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -324,9 +284,9 @@ int MPIDI_PTL_Node_alltoall(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint 
     if (block == 0)
         goto fn_exit;
     if (sendbuf == MPI_IN_PLACE)
-        mpi_errno = offer(c, &o, recvbuf, recvcount * c->n, recvtype, TRUE, errflag);
+        mpi_errno = offer(c, &o, recvbuf, recvcount * c->n, recvtype, MPIDI_PTL_SHOW_COPY, errflag);
     else
-        mpi_errno = offer(c, &o, sendbuf, sendcount * c->n, sendtype, FALSE, errflag);
+        mpi_errno = offer(c, &o, sendbuf, sendcount * c->n, sendtype, MPIDI_PTL_SHOW_KERNEL, errflag);
     MPIR_ERR_CHECK(mpi_errno);
     for (k = 0; k < c->n; k++) {
         int peer = (c->rank + k) % c->n;
@@ -412,17 +372,19 @@ int MPIDI_PTL_Node_alltoallw(MPIDI_PTL_Coll_t * c, const void *sendbuf, const MP
 
 /* ---- to the root, from the root ---- */
 
-/* @recvcounts NULL: @recvcount from each, one after the other. */
+/* The same arguments, at the root. */
 int MPIDI_PTL_Node_gather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                           void *recvbuf, MPI_Aint recvcount, const MPI_Aint * recvcounts, const MPI_Aint * displs,
                           MPI_Datatype recvtype, int root, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, k;
-    MPI_Aint extent;
+    int mpi_errno = MPI_SUCCESS;
+    places_t p = { recvbuf, recvcount, recvcounts, displs, recvtype, 0 };
+    MPI_Aint n;
     offer_t o;
+    char *own;
 
     if (c->rank != root) {
-        mpi_errno = offer(c, &o, sendbuf, sendcount, sendtype, FALSE, errflag);
+        mpi_errno = offer(c, &o, sendbuf, sendcount, sendtype, MPIDI_PTL_SHOW_KERNEL, errflag);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Coll_end(c, o.s);
         if (o.waits) {
@@ -434,18 +396,14 @@ int MPIDI_PTL_Node_gather(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint se
     }
     mpi_errno = offer_nothing(c, &o);
     MPIR_ERR_CHECK(mpi_errno);
-    extent = extent_of(recvtype);
-    for (k = 0; k < c->n; k++) {
-        int peer = (root + k) % c->n;
-        MPI_Aint n = recvcounts ? recvcounts[peer] : recvcount;
-        char *to = (char *) recvbuf + (recvcounts ? displs[peer] : recvcount * peer) * extent;
-
-        if (k > 0)
-            mpi_errno = take(c, o.s, peer, 0, to, n, recvtype, errflag);
-        else if (sendbuf != MPI_IN_PLACE && n > 0)
-            mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype, to, n, recvtype);
+    p.extent = extent_of(recvtype);
+    own = place(&p, root, &n);
+    if (sendbuf != MPI_IN_PLACE && n > 0) {
+        mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype, own, n, recvtype);
         MPIR_ERR_CHECK(mpi_errno);
     }
+    mpi_errno = take_all(c, o.s, &p, errflag);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = leave(c, &o, TRUE);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -478,7 +436,7 @@ int MPIDI_PTL_Node_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, MPI_Aint s
         if (parts)
             mpi_errno = offer_parts(c, &o, &p, FALSE, errflag);
         else
-            mpi_errno = offer(c, &o, sendbuf, sendcount * c->n, sendtype, FALSE, errflag);
+            mpi_errno = offer(c, &o, sendbuf, sendcount * c->n, sendtype, MPIDI_PTL_SHOW_KERNEL, errflag);
         MPIR_ERR_CHECK(mpi_errno);
         if (recvbuf != MPI_IN_PLACE && n > 0) {
             mpi_errno = MPIR_Localcopy((const char *) sendbuf + (parts ? displs[root] : n * root) * extent, n, sendtype,

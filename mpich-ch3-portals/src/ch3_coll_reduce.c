@@ -64,30 +64,6 @@ static int apply(const work_t * w, const void *wire, void *acc)
     goto fn_exit;
 }
 
-static int to_wire(const work_t * w, const void *buf, char *wire)
-{
-    if (likely(w->plain)) {
-        if (w->shape.bytes <= 256)
-            MPIDI_PTL_Copy(wire, buf, w->shape.bytes);
-        else
-            MPIR_Memcpy(wire, buf, w->shape.bytes);
-        return MPI_SUCCESS;
-    }
-    return MPIDI_PTL_Coll_pack(buf, w->count, w->type, wire, w->shape.bytes);
-}
-
-static int from_wire(const work_t * w, const void *wire, void *buf)
-{
-    if (likely(w->plain)) {
-        if (w->shape.bytes <= 256)
-            MPIDI_PTL_Copy(buf, wire, w->shape.bytes);
-        else
-            MPIR_Memcpy(buf, wire, w->shape.bytes);
-        return MPI_SUCCESS;
-    }
-    return MPIDI_PTL_Coll_unpack(wire, w->shape.bytes, buf, w->count, w->type);
-}
-
 /* What rank @i gives in collective @s: in its slot, the stage or its memory. Aligned for any type. */
 static int given(MPIDI_PTL_Coll_t * c, const work_t * w, int i, uint32_t s, char *aligned, const void **wire,
                  MPIR_Errflag_t * errflag)
@@ -129,7 +105,7 @@ static int combine(MPIDI_PTL_Coll_t * c, const work_t * w, uint32_t s, int last,
     } else {
         mpi_errno = given(c, w, last, s, aligned, &wire, errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = from_wire(w, wire, recvbuf);
+        mpi_errno = MPIDI_PTL_Coll_from_wire(wire, recvbuf, w->count, w->type, &w->shape);
         MPIR_ERR_CHECK(mpi_errno);
     }
     for (i = last - 1; i >= 0; i--) {
@@ -150,34 +126,11 @@ static int combine(MPIDI_PTL_Coll_t * c, const work_t * w, uint32_t s, int last,
     goto fn_exit;
 }
 
-/* Give @buf: in the slot, the stage, or (@in_place) from where it lies. */
-static int give(MPIDI_PTL_Coll_t * c, const work_t * w, uint32_t s, MPIDI_PTL_Slot_t * slot, const void *buf,
-                intptr_t stage_max, int error)
+static inline int give(MPIDI_PTL_Coll_t * c, const work_t * w, uint32_t s, MPIDI_PTL_Slot_t * slot, const void *buf,
+                       intptr_t stage_max, MPIDI_PTL_Show_t how, const MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, flags;
-    char *piece;
-
-    if (w->shape.bytes <= MPIDI_PTL_INLINE) {
-        mpi_errno = to_wire(w, buf, slot->data);
-        MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_INLINE, error, w->shape.bytes);
-    } else if (w->shape.bytes <= stage_max) {
-        mpi_errno = MPIDI_PTL_Coll_stage(c, s, &piece);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = to_wire(w, buf, piece);
-        MPIR_ERR_CHECK(mpi_errno);
-        slot->w[0] = (uint64_t) (uintptr_t) piece;
-        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_STAGED, error, 0);
-    } else {
-        mpi_errno = MPIDI_PTL_Coll_expose(c, 0, buf, w->count, w->type, &w->shape, FALSE, &slot->w[0], &flags);
-        MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT, error | flags, 0);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIDI_PTL_Coll_show(c, slot, s, buf, w->count, w->type, &w->shape, stage_max, how,
+                               MPIDI_PTL_Coll_errors(errflag));
 }
 
 /* ---- parallel ---- */
@@ -233,7 +186,8 @@ static int parallel(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_buf
     MPIDI_PTL_USED(PARALLEL);
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PTL_Coll_expose(c, 0, give_buf, w->count, w->type, &w->shape, FALSE, &slot->w[0], &flags);
+    mpi_errno = MPIDI_PTL_Coll_expose(c, give_buf, w->count, w->type, &w->shape, MPIDI_PTL_SHOW_WINDOW, &slot->w[0],
+                                      &flags);
     MPIR_ERR_CHECK(mpi_errno);
     if (root < 0 || root == c->rank) {
         into = recvbuf;
@@ -279,7 +233,7 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     if (c->rank != root) {
-        mpi_errno = give(c, w, s, slot, sendbuf, MPIDI_PTL_STAGE, MPIDI_PTL_Coll_errors(errflag));
+        mpi_errno = give(c, w, s, slot, sendbuf, MPIDI_PTL_STAGE, MPIDI_PTL_SHOW_WINDOW, errflag);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Coll_end(c, s);
         if (long_data) {
@@ -287,14 +241,8 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
             MPIR_ERR_CHECK(mpi_errno);
         }
     } else if (sendbuf == MPI_IN_PLACE && root != c->n - 1) {
-        char *copy;
-
-        mpi_errno = MPIDI_PTL_Coll_tmp(c, 1, w->shape.bytes, &copy);
+        mpi_errno = give(c, w, s, slot, recvbuf, MPIDI_PTL_STAGE, MPIDI_PTL_SHOW_COPY, errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = to_wire(w, recvbuf, copy);
-        MPIR_ERR_CHECK(mpi_errno);
-        slot->w[0] = (uint64_t) (uintptr_t) copy;
-        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT, 0, 0);
         mpi_errno = combine(c, w, s, c->n - 1, NULL, recvbuf, errflag);
     } else {
         mpi_errno = combine(c, w, s, c->n - 1, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, errflag);
@@ -340,7 +288,7 @@ static int all_combine(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_
 
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = give(c, w, s, slot, give_buf, MPIDI_PTL_STAGE, MPIDI_PTL_Coll_errors(errflag));
+    mpi_errno = give(c, w, s, slot, give_buf, MPIDI_PTL_STAGE, MPIDI_PTL_SHOW_WINDOW, errflag);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = combine(c, w, s, c->n - 1, NULL, recvbuf, errflag);
     MPIR_ERR_CHECK(mpi_errno);
@@ -394,9 +342,8 @@ int MPIDI_PTL_Node_allreduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *re
 int MPIDI_PTL_Node_scan(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                         MPI_Op op, int exclusive, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, last = c->rank - exclusive, long_data;
+    int mpi_errno = MPI_SUCCESS, last = c->rank - exclusive, long_data, in_place = sendbuf == MPI_IN_PLACE;
     MPIDI_PTL_Slot_t *slot;
-    const void *give_buf = sendbuf;
     uint32_t s;
     work_t w;
 
@@ -408,21 +355,9 @@ int MPIDI_PTL_Node_scan(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf
     long_data = w.shape.bytes > MPIDI_PTL_STAGE;
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
-    if (sendbuf == MPI_IN_PLACE && long_data) {
-        char *copy;
-
-        mpi_errno = MPIDI_PTL_Coll_tmp(c, 0, w.shape.bytes, &copy);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = to_wire(&w, recvbuf, copy);
-        MPIR_ERR_CHECK(mpi_errno);
-        slot->w[0] = (uint64_t) (uintptr_t) copy;
-        MPIDI_PTL_Coll_post(c, slot, s, MPIDI_PTL_KIND_DIRECT,
-                            MPIDI_PTL_FLAG_WINDOW | MPIDI_PTL_Coll_errors(errflag), 0);
-    } else {
-        give_buf = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-        mpi_errno = give(c, &w, s, slot, give_buf, MPIDI_PTL_STAGE, MPIDI_PTL_Coll_errors(errflag));
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = give(c, &w, s, slot, in_place ? recvbuf : sendbuf, MPIDI_PTL_STAGE,
+                     in_place ? MPIDI_PTL_SHOW_COPY : MPIDI_PTL_SHOW_WINDOW, errflag);
+    MPIR_ERR_CHECK(mpi_errno);
     if (last >= 0) {
         mpi_errno = combine(c, &w, s, last, NULL, recvbuf, errflag);
         MPIR_ERR_CHECK(mpi_errno);
@@ -468,7 +403,7 @@ int MPIDI_PTL_Node_reduce_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, voi
     mpi_errno = MPIDI_PTL_Coll_begin(c, &s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = give(c, &w, s, slot, in_place ? recvbuf : sendbuf, MPIDI_PTL_ALLREDUCE_STAGED_MAX,
-                     MPIDI_PTL_Coll_errors(errflag));
+                     MPIDI_PTL_SHOW_WINDOW, errflag);
     MPIR_ERR_CHECK(mpi_errno);
     waits = slot->kind == MPIDI_PTL_KIND_DIRECT;
     bytes = mine * w.elem;
