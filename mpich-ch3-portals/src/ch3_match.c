@@ -86,7 +86,6 @@ static inline void free_room(MPIDI_PTL_Request_t * ch)
 
     r->next = rooms[ch->room_kind];
     rooms[ch->room_kind] = r;
-    ch->room = NULL;
 }
 
 /*
@@ -137,14 +136,10 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
     ch->in_portals = FALSE;
     ch->disowned = FALSE;
     ch->queue_only = FALSE;
-    if (unlikely(queue_only > 0) || unlikely(!place(rreq, &md))) {
-        ch->queue_only = TRUE;
-        queue_only++;
-        return TRUE;
-    }
+    if (unlikely(queue_only > 0) || unlikely(!place(rreq, &md)))
+        goto in_queue_only;
     if (MPIDI_PTL.hybrid && ch->user_sz <= MPIDI_PTL.short_max) {
-        if (ch->room != NULL)
-            free_room(ch);
+        free_room(ch);
         return TRUE;
     }
     ignore.parts.tag |= MPIDI_PTL.tag_errors;
@@ -154,11 +149,12 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
         ch->in_portals = TRUE;
         return TRUE;
     }
-    if (ch->room != NULL)
-        free_room(ch);
+    free_room(ch);
     if (rc == PTL_MD_NO_UPDATE)
         return FALSE;
     MPIR_Assert(rc == PTL_NO_SPACE || rc == PTL_ME_LIST_TOO_LONG);
+
+  in_queue_only:
     ch->queue_only = TRUE;
     queue_only++;
     return TRUE;
@@ -180,8 +176,7 @@ int MPIDI_PTL_Unpost(MPIR_Request * rreq)
         return TRUE;
     }
     ch->in_portals = FALSE;
-    if (ch->room != NULL)
-        free_room(ch);
+    free_room(ch);
     return TRUE;
 }
 
@@ -227,10 +222,8 @@ static int take_short(MPIDI_VC_t * vc, MPIR_Request * rreq, int kind, intptr_t s
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
     if (unlikely(sent > n))
         set_truncated(rreq, sent, ch->user_sz);
-    if (ch->room != NULL) {
-        unpack(rreq, ch->room, n);
-        free_room(ch);
-    }
+    unpack(rreq, ch->room, n);
+    free_room(ch);
     if (unlikely(kind == MPIDI_PTL_SYNC)) {
         mpi_errno = MPIDI_CH3_EagerSyncAck(vc, rreq);
         MPIR_ERR_CHECK(mpi_errno);
@@ -272,8 +265,7 @@ static int posted_matched(MPIDI_VC_t * vc, const ptl_event_t * ev)
     MPIDI_PTL_Give_back(vc, 1, kind == MPIDI_PTL_RTS ? 0 : ev->rlength);
     ch->in_portals = FALSE;
     if (unlikely(ch->disowned)) {
-        if (ch->room != NULL)
-            free_room(ch);
+        free_room(ch);
         MPIR_Request_free(rreq);
         return MPI_SUCCESS;
     }
@@ -290,8 +282,7 @@ static int posted_matched(MPIDI_VC_t * vc, const ptl_event_t * ev)
         MPIDI_CH3_Pkt_t pkt;
 
         MPIDI_PTL_Read_rts(&pkt.ptl_rts, ev->match_bits, ev->hdr_data, ev->md.start);
-        if (ch->room != NULL)
-            free_room(ch);
+        free_room(ch);
         return MPIDI_PTL_Rts_matched(vc, rreq, TRUE, &pkt.ptl_rts);
     }
     return take_short(vc, rreq, kind, ev->rlength);

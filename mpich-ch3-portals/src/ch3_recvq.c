@@ -424,36 +424,43 @@ static MPIR_Request *create_posted(int source, int tag, int context_id, void *us
  * Post in Portals, too. Events may be of the message of this very receive: then it is in the queue of unexpected ones
  * afterwards, and *rreq is that one.
  */
-static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Request ** rreq)
+static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Request ** rreq, int *foundp)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Request *found;
 
     while (!MPIDI_PTL_Post(*rreq)) {
-        if (MPIDI_PTL_Take_matches() != MPI_SUCCESS)
-            continue;           /* of another message: its request has the error */
+        mpi_errno = MPIDI_PTL_Take_matches();
+        MPIR_ERR_CHECK(mpi_errno);
         found = take_unexpected(source, tag, context_id, comm);
         if (found == NULL)
             continue;
         MPIR_Request_free(*rreq);
         MPIR_Request_free(*rreq);
         *rreq = found;
-        return TRUE;
+        *foundp = TRUE;
+        break;
     }
-    return FALSE;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
-/* MPI_Recv and MPI_Irecv: take the message that is there, or post a new receive. */
+/* MPI_Recv and MPI_Irecv: take the message that is there, or post a new receive. An error is that request's. */
 MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
                                           MPI_Aint user_count, MPI_Datatype datatype, int *foundp)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *rreq = take_unexpected(source, tag, context_id, comm);
+    MPIDI_VC_t *vc;
 
     *foundp = rreq != NULL;
     if (rreq == NULL) {
         rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
         if (MPIDI_PTL.matching)
-            *foundp = post(source, tag, context_id, comm, &rreq);
+            mpi_errno = post(source, tag, context_id, comm, &rreq, foundp);
     }
     if (*foundp) {
         rreq->dev.user_buf = user_buf;
@@ -466,14 +473,12 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
     append_posted(rreq);
 
     if (source != MPI_ANY_SOURCE) {
-        MPIDI_VC_t *vc;
-
         MPIDI_Comm_get_vc(comm, source, &vc);
-        if (unlikely(vc->state == MPIDI_VC_STATE_MORIBUND)) {
+        if (unlikely(vc->state == MPIDI_VC_STATE_MORIBUND))
             MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", vc->pg_rank);
-            complete_with_error(&posted, rreq, mpi_errno);
-        }
     }
+    if (unlikely(mpi_errno))
+        complete_with_error(&posted, rreq, mpi_errno);
     return rreq;
 }
 
