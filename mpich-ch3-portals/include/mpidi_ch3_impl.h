@@ -189,6 +189,9 @@ int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc);
         }                                                                       \
     } while (0)
 
+/* ch3_init.c */
+int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_ins_pos_t pos, ptl_unlink_t unlink, ptl_md_t md);
+
 /* ch3_send.c */
 /* Packet and data side by side. Used within one call under the global lock; the put has copied it on return. */
 extern char MPIDI_PTL_stage[PTL_INLINE_MAX_NP];
@@ -350,6 +353,8 @@ int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);
 int MPIDI_PTL_Handle_event(const ptl_event_t * ev);
 int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress);
+int64_t MPIDI_PTL_Now_ns(void);
+void MPIDI_PTL_Nap(long ns);
 int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more);
 int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
@@ -403,6 +408,9 @@ uint64_t MPIDI_PTL_Layout_piece(MPIDI_PTL_Cursor_t * to, MPIDI_PTL_Cursor_t * fr
                                 uint64_t * from_addr);
 int MPIDI_PTL_Layout_copy(const MPIDI_PTL_Layout_t * to, int peer, const MPIDI_PTL_Layout_t * from, uint64_t n);
 int MPIDI_PTL_Local_peer(MPIDI_VC_t * vc);
+
+/* ch3_node.c */
+int MPIDI_PTL_Local_rank(const MPIDI_VC_t * vc);
 
 /* ch3_memcpy.c */
 void MPIDI_PTL_Memcpy_init(void);

@@ -102,7 +102,6 @@ typedef struct MPIDI_PTL_Win {
 } MPIDI_PTL_Win_t;
 
 /* ch3_win_reach.c */
-int MPIDI_PTL_Local_rank(MPIR_Comm * comm, int rank);
 MPIDI_PTL_Segment_t *MPIDI_PTL_Segment_of(const void *addr, size_t size);
 int MPIDI_PTL_Segment_add(MPIDI_PTL_Win_t * w, char *here, char *there, size_t size, int owner);
 void MPIDI_PTL_Segments_drop(MPIDI_PTL_Win_t * w);

@@ -170,34 +170,19 @@ static int find_peers(void)
 
 /* ---- waiting ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 typedef struct {
     int looks;
     int64_t since;
 } idle_t;
 
-static int sleep_for(int64_t ns, int threaded)
+static int sleep_for(int64_t ns)
 {
-    struct timespec ts = { 0, ns };
-    int mpi_errno = MPI_SUCCESS, made_progress;
+    int made_progress;
 
-    if (threaded) {
-        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        nanosleep(&ts, NULL);
-        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    } else if (ns < 1000000) {
-        nanosleep(&ts, NULL);
-    } else {
-        mpi_errno = MPIDI_PTL_Sleep_for_event(ns / 1000000, &made_progress);
-    }
-    return mpi_errno;
+    if (!MPIR_IS_THREADED && ns >= 1000000)
+        return MPIDI_PTL_Sleep_for_event(ns / 1000000, &made_progress);
+    MPIDI_PTL_Nap(ns);
+    return MPI_SUCCESS;
 }
 
 /* Whom we wait for may be alive, and wait in vain for one who is not. */
@@ -212,36 +197,32 @@ static int all_alive(const MPIDI_PTL_Coll_t * c)
 /* One more look in vain. */
 static int idle_step(const MPIDI_PTL_Coll_t * c, idle_t * idle)
 {
-    int mpi_errno = MPI_SUCCESS, threaded = FALSE, first = MPIDI_PTL.oversubscribed ? 8 : 200;
+    int mpi_errno = MPI_SUCCESS, first = MPIDI_PTL.oversubscribed ? 8 : 200;
     int n = ++idle->looks;
     int64_t waited;
 
-#ifdef MPICH_IS_THREADED
-    threaded = MPIR_ThreadInfo.isThreaded;
-#endif
     if (n < first)
         goto fn_exit;
     if (n % 16 == 0) {
         mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
         MPIR_ERR_CHECK(mpi_errno);
-        if (threaded)
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     }
     if (n < MPIDI_PTL.spin)
         goto fn_exit;
     if (idle->since == 0)
-        idle->since = now_ns();
+        idle->since = MPIDI_PTL_Now_ns();
     if (n % 8 != 0) {
         sched_yield();
         goto fn_exit;
     }
-    waited = now_ns() - idle->since;
+    waited = MPIDI_PTL_Now_ns() - idle->since;
     if (waited < YIELD_NS) {
         sched_yield();
         goto fn_exit;
     }
     idle->looks = (n | 15) - 8;         /* from now on each look is followed by progress and sleep */
-    mpi_errno = sleep_for(MPL_MIN(waited / 8, MAX_SLEEP_NS), threaded);
+    mpi_errno = sleep_for(MPL_MIN(waited / 8, MAX_SLEEP_NS));
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(!all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
 
@@ -267,25 +248,18 @@ void MPIDI_PTL_Coll_wake(uint32_t * word)
  * Where ranks share cores: asleep until the word changes, so that the core goes to whom we wait for. A yield would give
  * the core away as well, but the scheduler holds each against us for milliseconds. We wake now and then for packets.
  */
-static int sleep_on(MPIDI_PTL_Block_t * b, const uint32_t * word, uint32_t value, int exact, int times)
+static void sleep_on(MPIDI_PTL_Block_t * b, const uint32_t * word, uint32_t value, int exact, int times)
 {
     struct timespec ts = { 0, MPL_MIN(MAX_SLEEP_NS, 100000L << MPL_MIN(times, 6)) };
-    int mpi_errno = MPI_SUCCESS, threaded = FALSE;
     uint32_t now;
 
-#ifdef MPICH_IS_THREADED
-    threaded = MPIR_ThreadInfo.isThreaded;
-#endif
-    if (threaded)
-        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     __atomic_add_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
     now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
     if (!reached(&now, value, exact))
         syscall(SYS_futex, word, FUTEX_WAIT, now, &ts, NULL, 0);
     __atomic_sub_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
-    if (threaded)
-        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    return mpi_errno;
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 static int wait_step(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int exact, int peer, idle_t * idle)
@@ -298,8 +272,7 @@ static int wait_step(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value
         goto fn_exit;
     mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = sleep_on(c->blk[peer], word, value, exact, MPL_MAX(0, idle->looks - 30));
-    MPIR_ERR_CHECK(mpi_errno);
+    sleep_on(c->blk[peer], word, value, exact, MPL_MAX(0, idle->looks - 30));
     MPIR_ERR_CHKANDJUMP(idle->looks > 40 && !all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
 
   fn_exit:

@@ -40,8 +40,6 @@ int MPIDI_PTL_Credit_init(int n_ranks)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     int64_t peers = MPL_MAX(n_ranks - 1, 1);
-    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-    ptl_handle_me_t me;
     ptl_md_t md = {
         .length = n_ranks * sizeof(counts_t),
         .threshold = PTL_MD_THRESH_INF,
@@ -76,10 +74,8 @@ int MPIDI_PTL_Credit_init(int n_ranks)
     md.start = MPIDI_PTL.given_back;
     md.eq_handle = PTL_EQ_NONE;
     md.options |= PTL_MD_EVENT_END_DISABLE | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_CREDIT, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
-    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
-    rc = PtlMDAttach(me, md, PTL_RETAIN, NULL);
-    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_CREDIT, PTL_INS_AFTER, PTL_RETAIN, md);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -14,6 +14,24 @@ int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_FATAL, func, line, MPI_ERR_OTHER, "**intern", "**intern %s", msg);
 }
 
+/* An entry that takes messages with any match bits, and its descriptor. */
+int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_ins_pos_t pos, ptl_unlink_t unlink, ptl_md_t md)
+{
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_handle_me_t me;
+
+    rc = PtlMEAttach(MPIDI_PTL.ni, pt, any, 0, ~(ptl_match_bits_t) 0, unlink, pos, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+    rc = PtlMDAttach(me, md, unlink, NULL);
+    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* MPICH's view of the nodes, from that of Portals. */
 static int set_nodes(const unsigned *node_of, int size, int rank)
 {
@@ -186,8 +204,6 @@ static int init_ids(MPIDI_PG_t * pg)
 static int init_memory(void)
 {
     int mpi_errno = MPI_SUCCESS, rc;
-    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-    ptl_handle_me_t me;
     ptl_md_t md = {
         .start = NULL,
         .length = MPIDI_PTL_AS_LENGTH,
@@ -205,10 +221,8 @@ static int init_memory(void)
     md.eq_handle = PTL_EQ_NONE;
     md.options = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
     md.options |= PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MEM, any, 0, ~(ptl_match_bits_t) 0, PTL_RETAIN, PTL_INS_AFTER, &me);
-    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
-    rc = PtlMDAttach(me, md, PTL_RETAIN, NULL);
-    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_MEM, PTL_INS_AFTER, PTL_RETAIN, md);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

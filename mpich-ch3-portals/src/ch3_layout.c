@@ -310,20 +310,7 @@ static void copy_pieces(char *to, int64_t to_stride, const char *from, int64_t f
 /* Local rank of the peer on this node, for smartmap.h; -1: it is not here. */
 int MPIDI_PTL_Local_peer(MPIDI_VC_t * vc)
 {
-    int lo = 0, hi = MPIR_Process.local_size;
-
-    if (vc->pg != MPIDI_Process.my_pg || MPIR_Process.local_size != smartmap_size() ||
-        MPIR_Process.node_map[vc->pg_rank] != MPIR_Process.node_map[MPIR_Process.rank])
-        return -1;
-    while (hi - lo > 1) {       /* local ranks are in the order of ranks */
-        int mid = (lo + hi) / 2;
-
-        if (MPIR_Process.node_local_map[mid] <= vc->pg_rank)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
+    return MPIR_Process.local_size == smartmap_size() ? MPIDI_PTL_Local_rank(vc) : -1;
 }
 
 static uint64_t lowest(const MPIDI_PTL_Run_t * r, uint64_t * span)

@@ -357,11 +357,9 @@ static int post_overflow(char *buf)
      * used in part, there might be no room for what is promised, though nothing is under way (see ch3_credit.c).
      */
     if (MPIDI_PTL.bypass)
-        rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER,
-                         &me);
-    else
-        rc = PtlMEInsert(marker, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
-    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+        return MPIDI_PTL_Attach(MPIDI_PTL_PT_MATCH, PTL_INS_AFTER, PTL_UNLINK, md);
+    rc = PtlMEInsert(marker, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEInsert");
     rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
     MPIDI_PTL_CHECK(rc, "PtlMDAttach");
 

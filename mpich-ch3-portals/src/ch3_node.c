@@ -6,6 +6,24 @@
  */
 #include "mpidi_ch3_impl.h"
 
+/* Rank among the processes of this job on this node; -1: it is elsewhere, or of another job. */
+int MPIDI_PTL_Local_rank(const MPIDI_VC_t * vc)
+{
+    int lo = 0, hi = MPIR_Process.local_size;
+
+    if (vc->pg != MPIDI_Process.my_pg || MPIR_Process.node_map[vc->pg_rank] != MPIR_Process.node_map[MPIR_Process.rank])
+        return -1;
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+
+        if (MPIR_Process.node_local_map[mid] <= vc->pg_rank)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* What mpi_smartmap.h declares; libmpi hides everything else. */
 MPICH_API_PUBLIC int MPIX_Comm_node(MPI_Comm comm, MPI_Comm * node);
 MPICH_API_PUBLIC int MPIX_Comm_net(MPI_Comm comm, MPI_Comm * net);
@@ -38,7 +56,7 @@ int MPIX_Comm_net(MPI_Comm comm, MPI_Comm * net)
 
 int MPIX_Comm_local_rank_(MPI_Comm comm, int rank, int *peer)
 {
-    int mpi_errno, inter, size, i;
+    int mpi_errno, inter, size, local;
     MPIR_Comm *comm_ptr;
     MPIDI_VC_t *vc;
 
@@ -51,13 +69,9 @@ int MPIX_Comm_local_rank_(MPI_Comm comm, int rank, int *peer)
         PMPI_Comm_call_errhandler(comm, MPI_ERR_RANK);
         return MPI_ERR_RANK;
     }
-    *peer = MPI_UNDEFINED;
     MPIR_Comm_get_ptr(comm, comm_ptr);
     MPIDI_Comm_get_vc(comm_ptr, rank, &vc);
-    if (vc->pg != MPIDI_Process.my_pg)  /* of another job: a spawned one, or one we have connected to */
-        return MPI_SUCCESS;
-    for (i = 0; i < MPIR_Process.local_size; i++)
-        if (MPIR_Process.node_local_map[i] == vc->pg_rank)
-            *peer = i;
+    local = MPIDI_PTL_Local_rank(vc);
+    *peer = local >= 0 ? local : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }

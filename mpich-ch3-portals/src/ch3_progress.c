@@ -15,9 +15,6 @@ static MPIDI_CH3_PktHandler_Fcn *pkt_handler[MPIDI_CH3_PKT_END_ALL + 1];
 
 int MPIDI_PTL_Post_buf(char *buf)
 {
-    int mpi_errno = MPI_SUCCESS, rc;
-    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-    ptl_handle_me_t me;
     ptl_md_t md = {
         .start = buf,
         .length = MPIDI_PTL_BUF_SIZE,
@@ -28,16 +25,7 @@ int MPIDI_PTL_Post_buf(char *buf)
         .eq_handle = MPIDI_PTL.eq,
     };
 
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_BEFORE,
-                     &me);
-    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
-    rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
-    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIDI_PTL_Attach(MPIDI_PTL_PT_PKT, PTL_INS_BEFORE, PTL_UNLINK, md);
 }
 
 int MPIDI_PTL_Progress_init(void)
@@ -255,12 +243,22 @@ int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress)
     goto fn_exit;
 }
 
-static int64_t now_ns(void)
+int64_t MPIDI_PTL_Now_ns(void)
 {
     struct timespec ts;
 
     clock_gettime(CLOCK_MONOTONIC, &ts);        /* vdso: no system call */
     return (int64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Sleep; other threads may be in MPI meanwhile. */
+void MPIDI_PTL_Nap(long ns)
+{
+    struct timespec ts = { 0, ns };
+
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    nanosleep(&ts, NULL);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 /*
@@ -272,30 +270,20 @@ static int wait_politely(int idle, int *made_progress)
 {
     static int64_t since;
     int64_t waited;
-    int threaded = FALSE;
 
-#ifdef MPICH_IS_THREADED
-    threaded = MPIR_ThreadInfo.isThreaded;
-#endif
     if (idle < MPIDI_PTL.spin) {
-        if (threaded && idle % 16 == 0)
+        if (idle % 16 == 0)
             MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         return MPI_SUCCESS;
     }
     if (idle == MPIDI_PTL.spin)
-        since = now_ns();
-    waited = now_ns() - since;
-    if (threaded) {
-        /* the lock must not be held asleep, and only its holder may fetch events */
-        struct timespec ts = { 0, 50000 };
-
-        if (waited < MPIDI_PTL_YIELD_NS) {
+        since = MPIDI_PTL_Now_ns();
+    waited = MPIDI_PTL_Now_ns() - since;
+    if (MPIR_IS_THREADED) {     /* the lock must not be held asleep, and only its holder may fetch events */
+        if (waited < MPIDI_PTL_YIELD_NS)
             MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        } else {
-            MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-            nanosleep(&ts, NULL);
-            MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        }
+        else
+            MPIDI_PTL_Nap(50000);
         return MPI_SUCCESS;
     }
     if (waited < MPIDI_PTL_YIELD_NS) {

@@ -37,6 +37,7 @@ static MPIDI_PTL_Win_t *new_win(MPIR_Comm * comm)
 {
     int n = comm->local_size, i;
     MPIDI_PTL_Win_t *w = MPL_calloc(1, sizeof(*w) + n * sizeof(w->target[0]), MPL_MEM_RMA);
+    MPIDI_VC_t *vc;
 
     if (w == NULL)
         return NULL;
@@ -50,8 +51,10 @@ static MPIDI_PTL_Win_t *new_win(MPIR_Comm * comm)
         MPL_free(w);
         return NULL;
     }
-    for (i = 0; i < n; i++)
-        w->target[i].proc = MPIDI_PTL_Local_rank(comm, i);
+    for (i = 0; i < n; i++) {
+        MPIDI_Comm_get_vc(comm, i, &vc);
+        w->target[i].proc = MPIDI_PTL_Local_rank(vc);
+    }
     return w;
 }
 

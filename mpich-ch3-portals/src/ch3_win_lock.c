@@ -19,7 +19,6 @@
  */
 #include "mpidi_ptl_win.h"
 #include <sched.h>
-#include <time.h>
 
 #define READER          ((uint64_t) 1)
 #define READER_WAITS    ((uint64_t) 1 << 16)
@@ -45,14 +44,6 @@ typedef struct Request {
 int MPIDI_PTL_waiting_locks;
 static Request_t *requests, **requests_end = &requests;
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static inline int change(MPIDI_PTL_Win_ctl_t * ctl, uint64_t * old, uint64_t new)
 {
     return __atomic_compare_exchange_n(&ctl->lock, old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -69,14 +60,14 @@ static int try_shared(MPIDI_PTL_Win_ctl_t * ctl, MPIDI_PTL_Waiter_t * waiter)
                     return TRUE;
             } else if (change(ctl, &s, s + READER_WAITS)) {
                 waiter->queued = TRUE;
-                waiter->since = now_ns();
+                waiter->since = MPIDI_PTL_Now_ns();
                 return FALSE;
             }
             continue;
         }
         if (s & WRITER)
             return FALSE;
-        if (FIELD(s, TURN) == 0 && WRITERS_WAIT(s) > 0 && now_ns() - waiter->since < PATIENCE_NS)
+        if (FIELD(s, TURN) == 0 && WRITERS_WAIT(s) > 0 && MPIDI_PTL_Now_ns() - waiter->since < PATIENCE_NS)
             return FALSE;
         new = s + READER - READER_WAITS;
         if (FIELD(s, TURN) > 0)
@@ -124,21 +115,15 @@ static inline void pause_core(void)
 
 static void give_core_away(int64_t since)
 {
-    int64_t waited = now_ns() - since;
-    struct timespec ts = { 0, waited < 20 * POLITE_NS ? 50000 : 1000000 };
-    int threaded = FALSE;
+    int64_t waited = MPIDI_PTL_Now_ns() - since;
 
-#ifdef MPICH_IS_THREADED
-    threaded = MPIR_ThreadInfo.isThreaded;
-#endif
-    if (threaded)
-        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (waited < POLITE_NS)
-        sched_yield();
-    else
-        nanosleep(&ts, NULL);
-    if (threaded)
-        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    if (waited >= POLITE_NS) {
+        MPIDI_PTL_Nap(waited < 20 * POLITE_NS ? 50000 : 1000000);
+        return;
+    }
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    sched_yield();
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 /* Wait for a lock of a rank of this node. What others want of us meanwhile they get. */
@@ -150,7 +135,7 @@ int MPIDI_PTL_Lock(MPIDI_PTL_Win_ctl_t * ctl, int type)
 
     if (likely(MPIDI_PTL_Try_lock(ctl, type, &waiter)))
         return MPI_SUCCESS;
-    since = now_ns();
+    since = MPIDI_PTL_Now_ns();
     for (;;) {
         for (i = 0; i < spin; i++) {
             if (MPIDI_PTL_Try_lock(ctl, type, &waiter))

@@ -10,21 +10,6 @@
 
 static MPIDI_PTL_Segment_t *segments;
 
-/* Rank among the processes of the job on this node, or -1. */
-int MPIDI_PTL_Local_rank(MPIR_Comm * comm, int rank)
-{
-    MPIDI_VC_t *vc;
-    int i;
-
-    MPIDI_Comm_get_vc(comm, rank, &vc);
-    if (vc->pg != MPIDI_Process.my_pg || MPIR_Process.node_map[vc->pg_rank] != MPIR_Process.node_map[MPIR_Process.rank])
-        return -1;
-    for (i = 0; i < MPIR_Process.local_size; i++)
-        if (MPIR_Process.node_local_map[i] == vc->pg_rank)
-            return i;
-    return -1;
-}
-
 /* The segment that these bytes are in. */
 MPIDI_PTL_Segment_t *MPIDI_PTL_Segment_of(const void *addr, size_t size)
 {
