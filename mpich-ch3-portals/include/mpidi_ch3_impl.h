@@ -302,6 +302,29 @@ MPIR_Request *MPIDI_PTL_Recvq_unexpected(void);
 /* ch3_eager.c */
 extern MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops;
 
+/* An envelope as the word that it is in packets, in match bits and in the masks of ch3_recvq.c. */
+_Static_assert(sizeof(MPIDI_Message_match) == 8 && offsetof(MPIDI_Message_match_parts_t, tag) == 0 &&
+               sizeof(((MPIDI_Message_match_parts_t *) 0)->tag) == 4 &&
+               offsetof(MPIDI_Message_match_parts_t, rank) == 4 &&
+               offsetof(MPIDI_Message_match_parts_t, context_id) == 6, "MPIDI_PTL_Match_word");
+static inline uint64_t MPIDI_PTL_Match_word(int rank, int tag, int context_id)
+{
+    return (uint32_t) tag | (uint64_t) (uint16_t) rank << 32 | (uint64_t) (uint16_t) context_id << 48;
+}
+
+/* Bytes of a message of builtin type that is not too long to go without rendezvous; or -1. */
+static inline intptr_t MPIDI_PTL_Eager_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
+{
+    int threshold = -1;
+    intptr_t n;
+
+    if (unlikely(!HANDLE_IS_BUILTIN(datatype)))
+        return -1;
+    n = count * MPIR_Datatype_get_basic_size(datatype);
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
+    return n + (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t) <= threshold ? n : -1;
+}
+
 /* A send request with what CH3 may need later: to cancel, to free. */
 static inline MPIR_Request *MPIDI_PTL_Create_send(MPIR_Comm * comm, uint64_t match)
 {
@@ -327,6 +350,7 @@ static inline int MPIDI_PTL_Complete_recv(MPIR_Request * rreq)
     return MPI_SUCCESS;
 }
 int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp);
+void MPIDI_PTL_Set_truncated(MPIR_Request * rreq, intptr_t sent, intptr_t user_sz);
 
 /*
  * Packets in a buffer are read as they were written, in words of 8 bytes: what is read in wider ones right after it was

@@ -13,28 +13,16 @@
 #define HEADER sizeof(MPIDI_CH3_Pkt_eager_send_t)
 
 /* The words of the packet are written as such. */
-_Static_assert(offsetof(MPIDI_CH3_Pkt_eager_send_t, match) == 8 && sizeof(MPIDI_Message_match) == 8 &&
+_Static_assert(offsetof(MPIDI_CH3_Pkt_eager_send_t, match) == 8 &&
                offsetof(MPIDI_CH3_Pkt_eager_send_t, sender_req_id) == 16 &&
-               offsetof(MPIDI_CH3_Pkt_eager_send_t, data_sz) == 24 && HEADER == 32 &&
-               offsetof(MPIDI_Message_match_parts_t, rank) == 4 &&
-               offsetof(MPIDI_Message_match_parts_t, context_id) == 6, "an eager packet is four words");
-
-static inline uint64_t match_word(int rank, int tag, int context_id)
-{
-    return (uint32_t) tag | (uint64_t) (uint16_t) rank << 32 | (uint64_t) (uint16_t) context_id << 48;
-}
+               offsetof(MPIDI_CH3_Pkt_eager_send_t, data_sz) == 24 && HEADER == 32, "an eager packet is four words");
 
 /* Length of a message of builtin type that may travel in one put, or -1. */
 static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    int threshold = -1;
-    intptr_t n;
+    intptr_t n = MPIDI_PTL_Eager_size(vc, comm, count, datatype);
 
-    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || VC_CH(vc)->sendq_head != NULL))
-        return -1;
-    n = count * MPIR_Datatype_get_basic_size(datatype);
-    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
-    return n + HEADER <= threshold && n + HEADER <= PTL_INLINE_MAX_NP ? n : -1;
+    return VC_CH(vc)->sendq_head == NULL && n <= PTL_INLINE_MAX_NP - (intptr_t) HEADER ? n : -1;
 }
 
 static inline int put_eager(MPIDI_VC_t * vc, const void *buf, intptr_t n, uint64_t match, MPI_Request id)
@@ -89,9 +77,10 @@ static int isend_long(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Data
 static int ptl_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                      MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
 {
-    uint64_t match = match_word(comm->rank, tag, comm->context_id + context_offset);
+    int context_id = comm->context_id + context_offset;
+    uint64_t match = MPIDI_PTL_Match_word(comm->rank, tag, context_id);
     intptr_t n = short_size(vc, comm, count, datatype);
-    MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, match_word(rank, tag, comm->context_id + context_offset));
+    MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id));
 
     if (likely(n >= 0) && likely(put_eager(vc, buf, n, match, sreq->handle) == PTL_OK)) {
         MPIR_cc_set(&sreq->cc, 0);
@@ -103,24 +92,33 @@ static int ptl_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datat
 
 /* Blocking: a message that has been put needs no request at all. */
 static int ptl_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+                    MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
 {
+    int context_id = comm->context_id + context_offset;
     intptr_t n = short_size(vc, comm, count, datatype);
 
-    if (likely(n >= 0) &&
-        likely(put_eager(vc, buf, n, match_word(comm->rank, tag, comm->context_id + context_offset),
-                         MPI_REQUEST_NULL) == PTL_OK)) {
+    if (likely(n >= 0) && likely(put_eager(vc, buf, n, MPIDI_PTL_Match_word(comm->rank, tag, context_id),
+                                           MPI_REQUEST_NULL) == PTL_OK)) {
         *request = NULL;
         return MPI_SUCCESS;
     }
     return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset,
-                      MPIDI_PTL_Create_send(comm, match_word(rank, tag, comm->context_id + context_offset)), request);
+                      MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id)), request);
 }
 
 MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops = {
     .send = ptl_send,
     .isend = ptl_isend,
 };
+
+void MPIDI_PTL_Set_truncated(MPIR_Request * rreq, intptr_t sent, intptr_t user_sz)
+{
+    rreq->status.MPI_ERROR =
+        MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE,
+                             "**truncate", "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
+                             rreq->status.MPI_TAG, sent, user_sz);
+    MPIR_STATUS_SET_COUNT(rreq->status, user_sz);
+}
 
 /*
  * What MPIDI_CH3_PktHandler_EagerSend does, for a message of which all bytes have come with their packet. Set *rreqp:

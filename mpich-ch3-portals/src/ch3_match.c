@@ -16,7 +16,7 @@
  * By default the portal is a polled one: messages wait in the inbox until this rank looks, and it matches them, with
  * warm caches; packets and messages share one queue of events. With MPICH_PTL_BYPASS it is an ordinary one: whoever
  * sends also matches, while this rank does something else (application bypass); messages then have a queue of their
- * own, of which the credits keep it from overflowing.
+ * own, which the credits keep from overflowing.
  *
  * MPICH_PTL_MATCH_OFF=hybrid: short messages are packets, matched in CH3's queue; long ones are announced to this
  * portal, which is a polled one then, so that the order of a sender's messages is that of their events. What Portals
@@ -37,7 +37,7 @@
  */
 #include "mpidi_ch3_impl.h"
 
-/* Buffers for short messages, of three lengths: MPIDI_PTL_CELL, ROOM, and the longest message's. Kept when free. */
+/* Buffers of receives, of three lengths: MPIDI_PTL_CELL, ROOM, and that of the longest message. Kept when free. */
 #define ROOM            512
 #define MADE_AT_A_TIME  (32 * 1024)     /* bytes */
 #define KINDS           3
@@ -187,14 +187,6 @@ void MPIDI_PTL_Disown(MPIR_Request * rreq)
     MPIR_Request_add_ref(rreq);
 }
 
-static void set_truncated(MPIR_Request * rreq, intptr_t sent, intptr_t user_sz)
-{
-    rreq->status.MPI_ERROR =
-        MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE,
-                             "**truncate", "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
-                             rreq->status.MPI_TAG, sent, user_sz);
-}
-
 /* From our buffer into the user's. */
 static void unpack(MPIR_Request * rreq, const char *from, intptr_t n)
 {
@@ -221,7 +213,7 @@ static int take_short(MPIDI_VC_t * vc, MPIR_Request * rreq, int kind, intptr_t s
     rreq->dev.recv_data_sz = n;
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
     if (unlikely(sent > n))
-        set_truncated(rreq, sent, ch->user_sz);
+        MPIDI_PTL_Set_truncated(rreq, sent, ch->user_sz);
     unpack(rreq, ch->room, n);
     free_room(ch);
     if (unlikely(kind == MPIDI_PTL_SYNC)) {

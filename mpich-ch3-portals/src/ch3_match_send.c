@@ -196,20 +196,10 @@ int MPIDI_PTL_Hybrid_rndv_send(MPIR_Request ** sreq_p, const void *buf, MPI_Aint
 /* Length of a message that may go at once, with its data, from one piece of memory; or -1. */
 static inline intptr_t short_size(MPIDI_VC_t * vc, MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    int threshold = -1;
-    intptr_t n;
+    intptr_t n = MPIDI_PTL_Eager_size(vc, comm, count, datatype);
 
-    if (unlikely(!HANDLE_IS_BUILTIN(datatype) || VC_CH(vc)->waiting_head != NULL))
-        return -1;
-    n = count * MPIR_Datatype_get_basic_size(datatype);
-    MPIDI_CH3_GET_EAGER_THRESHOLD(&threshold, comm, vc);
-    return n + (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t) <= threshold && n <= MPIDI_PTL.short_max &&
-        MPIDI_PTL_Has_credit(vc, n) ? n : -1;
-}
-
-static inline uint64_t match_word(int rank, int tag, int context_id)
-{
-    return (uint32_t) tag | (uint64_t) (uint16_t) rank << 32 | (uint64_t) (uint16_t) context_id << 48;
+    return n >= 0 && VC_CH(vc)->waiting_head == NULL && n <= MPIDI_PTL.short_max && MPIDI_PTL_Has_credit(vc, n) ? n :
+        -1;
 }
 
 /* Blocking: a message that has been put needs no request at all. */
@@ -219,7 +209,7 @@ static int match_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Data
     intptr_t n = short_size(vc, comm, count, datatype);
 
     if (likely(n >= 0) && likely(put(vc, buf, n, MPIDI_PTL_EAGER,
-                                     match_word(comm->rank, tag, comm->context_id + context_offset),
+                                     MPIDI_PTL_Match_word(comm->rank, tag, comm->context_id + context_offset),
                                      MPI_REQUEST_NULL) == PTL_OK)) {
         *request = NULL;
         return MPI_SUCCESS;
@@ -235,9 +225,10 @@ static int match_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dat
     int context_id = comm->context_id + context_offset;
 
     if (likely(n >= 0)) {
-        MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, match_word(rank, tag, context_id));
+        MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id));
 
-        if (likely(put(vc, buf, n, MPIDI_PTL_EAGER, match_word(comm->rank, tag, context_id), sreq->handle) == PTL_OK)) {
+        if (likely(put(vc, buf, n, MPIDI_PTL_EAGER, MPIDI_PTL_Match_word(comm->rank, tag, context_id),
+                       sreq->handle) == PTL_OK)) {
             MPIR_cc_set(&sreq->cc, 0);
             *request = sreq;
             return MPI_SUCCESS;

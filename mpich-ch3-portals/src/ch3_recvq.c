@@ -52,17 +52,13 @@ static uint64_t next_turn;      /* order of posting */
 MPIR_Request **const MPID_Recvq_posted_head_ptr = &posted.head;
 MPIR_Request **const MPID_Recvq_unexpected_head_ptr = &unexpected.head;
 
+/* Of the word that MPIDI_PTL_Match_word makes. */
 static const uint64_t kind_mask[KINDS] = {
     [0] = ~(uint64_t) 0,
     [ANY_SOURCE] = 0xffff0000ffffffff,
     [ANY_TAG] = 0xffffffff00000000,
     [ANY_SOURCE | ANY_TAG] = 0xffff000000000000,
 };
-
-_Static_assert(sizeof(MPIDI_Message_match) == 8 && offsetof(MPIDI_Message_match_parts_t, tag) == 0 &&
-               sizeof(((MPIDI_Message_match_parts_t *) 0)->tag) == 4 &&
-               offsetof(MPIDI_Message_match_parts_t, rank) == 4 &&
-               offsetof(MPIDI_Message_match_parts_t, context_id) == 6, "the masks above");
 
 static inline uint64_t clear_errors(MPIDI_Message_match match)
 {
@@ -72,13 +68,8 @@ static inline uint64_t clear_errors(MPIDI_Message_match match)
 
 static inline uint64_t key_of(int source, int tag, int context_id, int *kind)
 {
-    MPIDI_Message_match m = {.whole = 0 };
-
     *kind = (source == MPI_ANY_SOURCE ? ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? ANY_TAG : 0);
-    m.parts.context_id = context_id;
-    m.parts.rank = source;
-    m.parts.tag = tag;
-    return m.whole & kind_mask[*kind];
+    return MPIDI_PTL_Match_word(source, tag, context_id) & kind_mask[*kind];
 }
 
 static inline int kind_of(const MPIR_Request * rreq)

@@ -542,11 +542,7 @@ int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
     REQ_CH(rreq)->how = STRAIGHT;
     MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, dt_contig, user_sz, dt_ptr, dt_true_lb);
     if (rreq->dev.recv_data_sz > user_sz) {
-        rreq->status.MPI_ERROR =
-            MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE,
-                                 "**truncate", "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
-                                 rreq->status.MPI_TAG, rreq->dev.recv_data_sz, user_sz);
-        MPIR_STATUS_SET_COUNT(rreq->status, user_sz);
+        MPIDI_PTL_Set_truncated(rreq, rreq->dev.recv_data_sz, user_sz);
         REQ_CH(rreq)->left = user_sz;
     }
     rreq->dev.msg_offset = 0;
