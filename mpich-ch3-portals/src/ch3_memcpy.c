@@ -97,7 +97,7 @@ static int choose(int i, int n)
 static void fast_copy(void *dst, const void *src, size_t len)
 {
     int i = MPL_MIN(63 - __builtin_clzll(len | MPIDI_PTL_LONG_COPY) - __builtin_ctz(MPIDI_PTL_LONG_COPY), CLASSES - 1);
-    int n = len >= past_caches ? N_ROUTINES : STREAM;
+    int n = (size_t) MPIDI_PTL_LONG_COPY << i >= past_caches ? N_ROUTINES : STREAM;     /* the same for the class */
     uint32_t count = classes[i].count++;
 
     if (count >= AGAIN) {
