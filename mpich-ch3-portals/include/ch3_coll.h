@@ -2,9 +2,9 @@
 /*
  * Collectives among ranks of one node, over SMARTMAP: what ch3_coll*.c share.
  *
- * Every rank has, for each communicator, one block of memory in its own arena. It alone writes it, but for `departed'
- * and the counter of rank 0; the others read it through their windows. All collectives of a communicator are numbered
- * from 1; a call may use several numbers, the same on all ranks.
+ * Every rank has, for each communicator, one block of memory in its own arena. It alone writes it, but for the words
+ * that are marked as atomic and `open'; the others read it through their windows. All collectives of a communicator are
+ * numbered from 1; a call may use several numbers, the same on all ranks.
  *
  *   slot[s % SLOTS]   what this rank has to say in collective s: kind, and up to 56 bytes. `seq' is stored last
  *                     (release) and is s then; whoever waits for it reads the rest afterwards (acquire). One line is
@@ -121,7 +121,6 @@ int MPIDI_PTL_Coll_stage(MPIDI_PTL_Coll_t * c, uint32_t s, char **piece);
 int MPIDI_PTL_Coll_tmp(MPIDI_PTL_Coll_t * c, int which, size_t size, char **p);
 void MPIDI_PTL_Coll_tmp_done(MPIDI_PTL_Coll_t * c);
 int MPIDI_PTL_Coll_fetch(MPIDI_PTL_Coll_t * c, int peer, void *dst, uint64_t addr, int flags, size_t len);
-int MPIDI_PTL_Coll_sync(MPIDI_PTL_Coll_t * c);
 
 /*
  * A word that others wait for. Where ranks share cores they may be asleep. The fence pairs with that between their
@@ -175,7 +174,7 @@ static inline int MPIDI_PTL_Coll_of(MPIR_Comm * comm, MPIDI_PTL_Coll_t ** c)
   fn_fail:                                                                      \
     return mpi_errno
 
-/* Wait until a peer's word is at least @value (@exact: is @value). */
+/* Wait until a peer's word is at least @value. */
 static inline int MPIDI_PTL_Coll_wait(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int peer)
 {
     if (likely((int32_t) (__atomic_load_n(word, __ATOMIC_ACQUIRE) - value) >= 0))
@@ -269,7 +268,7 @@ int MPIDI_PTL_Coll_unpack(const void *src, intptr_t bytes, void *buf, MPI_Aint c
 
 static inline void MPIDI_PTL_Coll_copy(void *dst, const void *src, intptr_t bytes)
 {
-    if (likely(bytes <= 128))
+    if (likely((size_t) bytes <= 128))
         MPIDI_PTL_Copy(dst, src, bytes);
     else
         MPIR_Memcpy(dst, src, bytes);
@@ -324,7 +323,7 @@ int MPIDI_PTL_Coll_take(MPIDI_PTL_Coll_t * c, int peer, uint64_t addr, int flags
                         MPI_Aint count, MPI_Datatype type, const MPIDI_PTL_Shape_t * shape);
 
 /* ch3_coll_bcast.c, ch3_coll_reduce.c, ch3_coll_move.c: among the ranks of one node */
-int MPIDI_PTL_Node_barrier(MPIDI_PTL_Coll_t * c, MPIR_Errflag_t * errflag);
+int MPIDI_PTL_Coll_sync(MPIDI_PTL_Coll_t * c);
 int MPIDI_PTL_Node_bcast(MPIDI_PTL_Coll_t * c, void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                          MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Node_reduce(MPIDI_PTL_Coll_t * c, const void *sendbuf, void *recvbuf, MPI_Aint count,

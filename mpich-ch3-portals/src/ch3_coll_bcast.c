@@ -71,11 +71,6 @@ int MPIDI_PTL_Coll_sync(MPIDI_PTL_Coll_t * c)
     }
 }
 
-int MPIDI_PTL_Node_barrier(MPIDI_PTL_Coll_t * c, MPIR_Errflag_t * errflag ATTRIBUTE((unused)))
-{
-    return MPIDI_PTL_Coll_sync(c);
-}
-
 /* ---- broadcast ---- */
 
 static int use_both(const MPIDI_PTL_Coll_t * c, intptr_t bytes)
@@ -124,7 +119,7 @@ static int push_half(MPIDI_PTL_Coll_t * c, uint32_t s, const char *from, intptr_
 static int root_part(MPIDI_PTL_Coll_t * c, const void *buffer, MPI_Aint count, MPI_Datatype type,
                      const MPIDI_PTL_Shape_t * shape, MPIR_Errflag_t * errflag)
 {
-    int mpi_errno = MPI_SUCCESS, flags, error = MPIDI_PTL_Coll_errors(errflag), both;
+    int mpi_errno = MPI_SUCCESS, flags, error = MPIDI_PTL_Coll_errors(errflag), both, waits = FALSE;
     intptr_t bytes = shape->bytes;
     MPIDI_PTL_Slot_t *slot;
     uint32_t s;
@@ -160,12 +155,14 @@ static int root_part(MPIDI_PTL_Coll_t * c, const void *buffer, MPI_Aint count, M
             mpi_errno = push_half(c, s, (char *) (uintptr_t) slot->w[0], bytes);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        MPIDI_PTL_Coll_end(c, s);
+        waits = TRUE;
+    }
+    MPIDI_PTL_Coll_end(c, s);
+    if (waits) {
         mpi_errno = MPIDI_PTL_Coll_all_done(c, s);
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Coll_tmp_done(c);
     }
-    MPIDI_PTL_Coll_end(c, s);
 
   fn_exit:
     return mpi_errno;

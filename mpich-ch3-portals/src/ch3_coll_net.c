@@ -100,11 +100,6 @@ static int run(const struct mpich_coll_entry *e, args_t * a, MPIR_Comm * comm)
 
 /* ---- node by node ---- */
 
-static int is_commutative(MPI_Op op)
-{
-    return MPIR_Op_is_commutative(op);
-}
-
 /* To the root's node, to the leaders of the others, to their nodes. */
 static int bcast(void *buffer, MPI_Aint count, MPI_Datatype type, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
@@ -164,7 +159,7 @@ static int by_smartmap(int coll, const args_t * a, MPIDI_PTL_Coll_t * c, MPIR_Er
 {
     switch (coll) {
         case MPICH_COLL_BARRIER:
-            return MPIDI_PTL_Node_barrier(c, errflag);
+            return MPIDI_PTL_Coll_sync(c);
         case MPICH_COLL_BCAST:
             return MPIDI_PTL_Node_bcast(c, a->recvbuf, a->count, a->datatype, a->root, errflag);
         case MPICH_COLL_REDUCE:
@@ -174,7 +169,7 @@ static int by_smartmap(int coll, const args_t * a, MPIDI_PTL_Coll_t * c, MPIR_Er
     }
 }
 
-/* All ranks of @comm share a node; or it has one of each. */
+/* All ranks of @comm share a node. */
 static int is_node(const MPIR_Comm * comm)
 {
     return comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE || comm->dev.ch.coll != &MPIDI_PTL_coll_none;
@@ -199,7 +194,7 @@ static int general(int coll, args_t * a, MPIR_Comm * comm, MPIDI_PTL_Coll_t * c,
     if (c != NULL)
         return by_smartmap(coll, a, c, errflag);
     if (MPIDI_PTL_env.coll_opt_on && MPIR_Comm_is_parent_comm(comm) &&
-        (coll == MPICH_COLL_BARRIER || coll == MPICH_COLL_BCAST || is_commutative(a->op)))
+        (coll == MPICH_COLL_BARRIER || coll == MPICH_COLL_BCAST || MPIR_Op_is_commutative(a->op)))
         return by_nodes(coll, a, comm, errflag);
     return by_mpich(coll, a, comm, errflag);
 }
@@ -210,7 +205,7 @@ static int general(int coll, args_t * a, MPIR_Comm * comm, MPIDI_PTL_Coll_t * c,
 int MPIDI_PTL_Barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
     MPIDI_PTL_COLL_BODY(SIMPLE,
-        MPIDI_PTL_Node_barrier(c, errflag),
+        MPIDI_PTL_Coll_sync(c),
         general(MPICH_COLL_BARRIER, &(args_t) { 0 }, comm, c, errflag));
 }
 

@@ -235,11 +235,8 @@ static int serial(MPIDI_PTL_Coll_t * c, const work_t * w, const void *sendbuf, v
     if (c->rank != root) {
         mpi_errno = give(c, w, s, slot, sendbuf, MPIDI_PTL_STAGE, MPIDI_PTL_SHOW_WINDOW, errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_PTL_Coll_end(c, s);
-        if (long_data) {
+        if (long_data)
             mpi_errno = MPIDI_PTL_Coll_wait(c, &c->blk[root]->done, s, root);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
     } else if (sendbuf == MPI_IN_PLACE && root != c->n - 1) {
         mpi_errno = give(c, w, s, slot, recvbuf, MPIDI_PTL_STAGE, MPIDI_PTL_SHOW_COPY, errflag);
         MPIR_ERR_CHECK(mpi_errno);
