@@ -132,8 +132,8 @@ struct nal_ops {
 	void (*attend)(struct nal_ni *ni, bool on);
 	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */
 	void (*wait)(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg);
-	/* Another thread of this process has logged events: whoever sleeps in wait() looks again. Optional: for NALs that
-	 * others are built on. */
+	/* Another thread of this process has logged events, or frees a queue: whoever sleeps in wait() looks again. Optional:
+	 * there the sleep is short. */
 	void (*wake)(struct nal_ni *ni);
 	/* Optional: threads of the NAL that have logged an event are done with its descriptor when this returns. */
 	void (*settle)(struct nal_ni *ni);
@@ -143,6 +143,12 @@ struct nal_ops {
 	/* Optional: for NALs on the frame engine. */
 	void (*far)(const struct nal_ni *ni, struct nal_far *f);
 };
+
+/*
+ * Who copies into (@to_write), or out of, memory of this process that is not P3L_MD_DIRECT asks first: the program may have
+ * given it back, or it was never there. A system call for each page; what another thread does afterwards is not seen.
+ */
+bool nal_own_there(uint64_t addr, uint64_t len, bool to_write);
 
 extern const struct nal_ops nal_smartmap;
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */

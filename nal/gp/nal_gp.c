@@ -121,6 +121,8 @@ static bool copy(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 			&other, 1, 0);
 		return n == (ssize_t)len;
 	}
+	if (!direct && !nal_own_there(addr, len, to))
+		return false;
 	if (to)
 		memcpy(other.iov_base, buf, len);
 	else
@@ -637,6 +639,8 @@ static void stop(struct nal_ni *ni)
 		if (!all_idle(gp))
 			p3_diag("messages to or from other nodes are left unfinished");
 		pthread_mutex_unlock(&gp->lock);
+		/* somebody may still be on his way in, and waits for our line */
+		gp_cards_given(&gp->cards, gp->n_far, (int)p3_knobs_get(NULL)->init_timeout_s);
 		gp_free(gp);
 	}
 	nal_smartmap.stop(ni);
@@ -777,6 +781,11 @@ static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *ar
 	nal_smartmap.wait(ni, ns, ready, arg);
 }
 
+static void wake_(struct nal_ni *ni)
+{
+	nal_smartmap.wake(ni);
+}
+
 static void far(const struct nal_ni *ni, struct nal_far *f)
 {
 	const struct gp *gp = gp_of(ni);
@@ -803,5 +812,6 @@ const struct nal_ops nal_gp = {
 	.settle = settle,
 	.attend = attend,
 	.wait = wait_,
+	.wake = wake_,
 	.far = far,
 };

@@ -213,6 +213,11 @@ static bool too_long(struct nal_ni *ni, const struct p3l_op *o)
 	return true;
 }
 
+static bool there(struct nal_ni *ni, const struct p3l_op *o, const struct region *t)
+{
+	return (o->mdflags & P3L_MD_DIRECT) || nal_own_region_there(ni, t, o->mlength, o->type != P3L_GET);
+}
+
 /* Copies that others have handed to us, or would like us to take part in. */
 __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 {
@@ -239,7 +244,7 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 			/* seen from here the bounce buffer is the far side, our MD the own one */
 			if (!p3l_op_sane(ni->l, &o))
 				rc = -EFAULT;	/* p3l_target_end() sees it, too */
-			else if (too_long(ni, &o))
+			else if (too_long(ni, &o) || !there(ni, &o, &t))
 				rc = -EFAULT;
 			else if (p && o.type == P3L_GETPUT)
 				rc = swap_handed(ni, s, p->l, &o, &t, &b);

@@ -117,6 +117,9 @@ static inline void unlock_told(struct nal_ni *ni, uint32_t *w)
 	}
 }
 
+/* nal_own.c: nal_own_there() (nal.h) for @n bytes of a region of ours */
+bool nal_own_region_there(struct nal_ni *ni, const struct region *r, uint64_t n, bool to_write);
+
 /* nal_move.c */
 int nal_move(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, const struct region *t,
 	     const struct region *o, uint64_t n, bool direct);
