@@ -82,7 +82,10 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 	ni = p3a_ni_of(h, P3A_EQ);
 	if (!ni || !p3a_eq_valid(ni, h))
 		return PTL_EQ_INVALID;
-	ni->eq[h & 0xffff].gen = NAL_EQ_GONE;	/* the ring stays: another thread may be waiting there */
+	/* the ring stays: another thread may be waiting there */
+	p3_store_rel(&ni->eq[h & 0xffff].gen, NAL_EQ_GONE);
+	if (!ni->env.single)
+		p3a_wake(ni);
 	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
 }
 
@@ -299,10 +302,41 @@ struct poll_set {
 	int n;
 };
 
+uint32_t p3a_waiting;
+
+void p3a_wake(struct nal_ni *ni)
+{
+	if (ni->nal->wake)
+		ni->nal->wake(ni);	/* else a sleeper looks ten times a second */
+}
+
+/* The interface is not in the table any more: no call begins to wait. Those who wait see that, and leave. */
+void p3a_send_home(struct nal_ni *ni)
+{
+	p3_fence();
+	while (p3_load_acq(&p3a_waiting)) {
+		p3a_wake(ni);
+		sched_yield();
+	}
+}
+
+/* While this thread waits another has freed a queue of the set: which; 0 when it closes the interface. Or -1. */
+static int gone(const struct poll_set *p)
+{
+	if (p3_load_acq(&p3a_table[p->ni->index]) != p->ni)
+		return 0;
+	for (int i = 0; i < p->n; i++)
+		if (!p3a_eq_valid(p->ni, p->eqs[i]))
+			return i;
+	return -1;
+}
+
 static bool any_ready(void *arg)
 {
 	struct poll_set *p = arg;
 
+	if (!p->ni->env.single && gone(p) >= 0)
+		return true;
 	for (int i = 0; i < p->n; i++)
 		if (ready(p->ni, p->eqs[i] & 0xffff))
 			return true;
@@ -388,32 +422,26 @@ static void wait_over(struct poll_set *p, struct p3l_wait *w, bool empty)
 	p3l_wait_end(&ni->env, ni->l, w);
 }
 
-/* @ns < 0: for ever. Clock and sleep only after the spins are used up. */
-static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
+/* @ns < 0: for ever. Clock and sleep only after the spins are used up. @threads: one may end the wait of another. */
+static inline __attribute__((always_inline)) int wait_long(struct poll_set *p, unsigned first, int64_t ns,
+							    ptl_event_t *ev, int *which, bool threads)
 {
-	static unsigned turn;
 	struct nal_ni *ni = p->ni;
-	unsigned first = p->n > 1 ? turn++ : 0;
 	int64_t end = -1, yield_end = -1;
 	struct p3l_wait w;
 	unsigned polls = 0;
-	int rc;
+	int rc, bad;
 
-	rc = look(p, first, ev, which);
-	if (rc != PTL_EQ_EMPTY)
-		return rc;
-	if (p->n == 1 && soon(ni, p->eqs[0] & 0xffff)) {	/* or it is void, or another thread's by now */
-		rc = look(p, first, ev, which);
-		if (rc != PTL_EQ_EMPTY)
-			return rc;
-	}
-	if (ns == 0)
-		return step(p, first, ev, which);
 	ni->nal->attend(ni, true);
 	w.what = P3L_WAIT_NONE;
 	for (;;) {
 		int64_t left = -1;
 
+		if (threads && p3_unlikely((bad = gone(p)) >= 0)) {
+			*which = bad;
+			rc = PTL_EQ_INVALID;
+			break;
+		}
 		rc = step(p, first, ev, which);
 		if (rc != PTL_EQ_EMPTY)
 			break;
@@ -452,6 +480,43 @@ static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 	if (p3_unlikely(w.what))
 		wait_over(p, &w, rc == PTL_EQ_EMPTY);
 	return rc == PTL_EQ_EMPTY ? step(p, first, ev, which) : rc;	/* what came while we were attending */
+}
+
+/* PtlNIFini waits until we are out. */
+static __attribute__((noinline)) int wait_among(struct poll_set *p, unsigned first, int64_t ns, ptl_event_t *ev,
+						 int *which)
+{
+	int rc = PTL_EQ_INVALID;
+
+	p3_fetch_add(&p3a_waiting, 1);
+	p3_fence();			/* see p3a_send_home() */
+	*which = 0;
+	if (p3_load_acq(&p3a_table[p->ni->index]) == p->ni)
+		rc = wait_long(p, first, ns, ev, which, true);
+	p3_fetch_add(&p3a_waiting, -1);
+	return rc;
+}
+
+static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
+{
+	static unsigned turn;
+	struct nal_ni *ni = p->ni;
+	unsigned first = p->n > 1 ? turn++ : 0;
+	int rc;
+
+	rc = look(p, first, ev, which);
+	if (rc != PTL_EQ_EMPTY)
+		return rc;
+	if (p->n == 1 && soon(ni, p->eqs[0] & 0xffff)) {	/* or it is void, or another thread's by now */
+		rc = look(p, first, ev, which);
+		if (rc != PTL_EQ_EMPTY)
+			return rc;
+	}
+	if (ns == 0)
+		return step(p, first, ev, which);
+	if (p3_unlikely(!ni->env.single))
+		return wait_among(p, first, ns, ev, which);
+	return wait_long(p, first, ns, ev, which, false);
 }
 
 P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)

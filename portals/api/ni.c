@@ -48,6 +48,7 @@ static void in_child(void)
 		p3a_table[i] = NULL;
 	refused = NULL;
 	p3a_lock_ = 0;
+	p3a_waiting = 0;
 	p3a_look_forked();
 	P3_TRACED(child());
 }
@@ -218,6 +219,7 @@ static void close_ni(struct nal_ni *ni)
 	} else {
 		p3a_debug_close(ni);
 		p3_store_rel(&p3a_table[ni->index], NULL);
+		p3a_send_home(ni);
 	}
 	p3a_look_phase(ni, LOOK_LEAVES);
 	ni->nal->stop(ni);

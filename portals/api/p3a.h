@@ -27,6 +27,11 @@ void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt);
 void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t me);
 void p3a_dump_eqs(int fd, const struct p3l_ni *l);
 
+/* eq.c: waiting calls in the midst of other threads: how many there are; whoever sleeps looks again; all have left */
+extern uint32_t p3a_waiting;
+void p3a_wake(struct nal_ni *ni);
+void p3a_send_home(struct nal_ni *ni);
+
 /* look.c: the page that says where our state is; who waits for whom, as far as we see it */
 void p3a_look_open(struct nal_ni *ni, const struct p3l_setup *s);
 void p3a_look_phase(struct nal_ni *ni, uint32_t phase);
@@ -97,7 +102,6 @@ static inline void p3a_in_use(struct nal_ni *ni)
 	ni->nal->progress(ni, NAL_EQ_GONE, NULL);
 }
 
-/* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
 /* Is @h, of interface @ni, a queue that exists? */
 static inline bool p3a_eq_valid(const struct nal_ni *ni, ptl_handle_eq_t h)
 {
@@ -106,6 +110,7 @@ static inline bool p3a_eq_valid(const struct nal_ni *ni, ptl_handle_eq_t h)
 	return (h & 0xffff) < (uint32_t)ni->limits.max_eqs && e->ring && e->gen == (h >> 16 & P3L_GEN_MASK);
 }
 
+/* A queue handle as the core keeps it in MDs: index + 1, generation. 0 for none; false: bad. */
 static inline bool p3a_eq_pack(const struct nal_ni *ni, ptl_handle_eq_t h, uint32_t *packed)
 {
 	*packed = 0;

@@ -125,6 +125,18 @@ tests_api_t_handed_LDADD = $(T_LIBS)
 P3_TESTS += api/waiters-2:tests/api/t_waiters:ranks=2,limit=120 \
 	api/handed-2:tests/api/t_handed:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
 	api/handed-8:tests/api/t_handed:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_CMA=no
+check_PROGRAMS += tests/api/t_home tests/api/t_wild
+tests_api_t_home_SOURCES = tests/api/t_home.c
+tests_api_t_home_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_home_LDADD = $(T_LIBS)
+tests_api_t_wild_SOURCES = tests/api/t_wild.c tests/api/ptl.h
+tests_api_t_wild_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_wild_LDADD = $(T_LIBS)
+P3_TESTS += api/home:tests/api/t_home api/home-2:tests/api/t_home:ranks=2 \
+	api/home-sleep:tests/api/t_home:env=PTL_SPIN=0+PTL_YIELD=0 api/home-net:tests/api/t_home:ranks=2,pernode=1 \
+	api/wild-2:tests/api/t_wild:ranks=2 api/wild-net:tests/api/t_wild:ranks=2,pernode=1 \
+	api/wild-loop:tests/api/t_wild:env=PTL_NAL=loop \
+	api/wild-2-bounce-poll:tests/api/t_wild:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no+T_POLL=1
 check_PROGRAMS += tests/api/t_space
 tests_api_t_space_SOURCES = tests/api/t_space.c tests/api/ptl.h
 tests_api_t_space_CPPFLAGS = $(T_CPPFLAGS)

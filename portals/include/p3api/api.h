@@ -121,7 +121,8 @@ int PtlNIInit(ptl_interface_t interface, ptl_pid_t pid, ptl_ni_limits_t *desired
  *
  * Undoes one PtlNIInit. The last one closes the interface and everything that belongs to it; all its handles are
  * invalid then. It blocks until every other process of the job on this node has closed its interface or has ended,
- * since they may be copying out of, or into, this one's memory: let all ranks call it. What is under way to and
+ * since they may be copying out of, or into, this one's memory: let all ranks call it. Threads of this process that
+ * wait in PtlEQWait or PtlEQPoll get PTL_EQ_INVALID; none may be in, or begin, any other call. What is under way to and
  * from other nodes is waited for, ten seconds at most. Outgoing operations that had completed locally are not lost.
  *
  * Return:
@@ -447,10 +448,11 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
 
 /**
  * PtlEQFree - free an event queue
- * @eq: handle; no other thread may be fetching from it
+ * @eq: handle
  *
- * The events in it are lost. Memory descriptors that still name it live on and log nothing from then on. Its place
- * is used again for queues and vectors, as soon as no operation is under way to one of these.
+ * The events in it are lost. A thread that waits for one gets PTL_EQ_INVALID. Memory descriptors that still name it
+ * live on and log nothing from then on. Its place is used again for queues and vectors, as soon as no operation is
+ * under way to one of these.
  *
  * Return:
  *   PTL_EQ_INVALID: @eq is not a queue
@@ -483,7 +485,8 @@ int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event);
  * PtlEQWait - wait for the next event and fetch it
  * Arguments: PtlEQGet
  *
- * Blocks until there is one: spins (PTL_SPIN), then yields the processor (PTL_YIELD), then sleeps.
+ * Blocks until there is one: spins (PTL_SPIN), then yields the processor (PTL_YIELD), then sleeps. When another thread
+ * frees the queue meanwhile (PtlEQFree), or closes the interface (PtlNIFini), it returns PTL_EQ_INVALID.
  *
  * Return: as PtlEQGet without PTL_EQ_EMPTY
  * Source: Portals 3.3, section 3.11.11.
@@ -505,7 +508,8 @@ int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
  *   PTL_OK: an event
  *   PTL_EQ_EMPTY: time is up; @event is as it was
  *   PTL_EQ_DROPPED: an event, the oldest that survives; earlier ones were lost because the queue was too small
- *   PTL_EQ_INVALID: not a queue; @size is below 1; the queues are of different interfaces
+ *   PTL_EQ_INVALID: not a queue, or none any more, since another thread has freed it meanwhile or closes the
+ *	interface; @size is below 1; the queues are of different interfaces
  *   PTL_SEGV: an argument is NULL
  * Source: Portals 3.3, section 3.11.12.
  * See: PtlEQGet
