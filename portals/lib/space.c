@@ -115,12 +115,14 @@ void p3l_space_free(struct p3l_ni *ni, uint64_t off, uint32_t log2)
 {
 	uint8_t *tree = tree_of(ni);
 	int order = log2 > UNIT ? (int)(log2 - UNIT) : 0, high = height(ni);
-	uint64_t at = off - ni->space, k = at >> (order + UNIT);
+	uint64_t at = off - ni->space, k;
 	uint32_t n;
 
-	if (log2 > P3L_SPACE_LOG2 || order > high || at & (((uint64_t)1 << (order + UNIT)) - 1) ||
-	    k >= (uint64_t)1 << (high - order))
+	if (log2 > P3L_SPACE_LOG2 || order > high)
 		return;			/* overwritten: nobody knows whose it was */
+	k = at >> (order + UNIT);
+	if (k << (order + UNIT) != at || k >= (uint64_t)1 << (high - order))
+		return;
 	n = (1u << (high - order)) + (uint32_t)k;
 	if (tree[n] != TAKEN)
 		return;
