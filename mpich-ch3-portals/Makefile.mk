@@ -28,6 +28,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_debug.c \
     src/mpid/ch3/channels/portals/src/ch3_dynamic.c \
     src/mpid/ch3/channels/portals/src/ch3_eager.c \
+    src/mpid/ch3/channels/portals/src/ch3_eager_long.c \
     src/mpid/ch3/channels/portals/src/ch3_env.c \
     src/mpid/ch3/channels/portals/src/ch3_hints.c \
     src/mpid/ch3/channels/portals/src/ch3_init.c \

@@ -42,10 +42,11 @@
 
 /* Header data of a message that is matched in Portals: what it is, and the request of its sender. */
 enum { MPIDI_PTL_MATCH_ON, MPIDI_PTL_MATCH_OFF, MPIDI_PTL_MATCH_HYBRID };      /* values of match_off */
-enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS };
+enum { MPIDI_PTL_EAGER, MPIDI_PTL_SYNC, MPIDI_PTL_READY, MPIDI_PTL_RTS, MPIDI_PTL_LONG };
 #define MPIDI_PTL_HDR(kind_, request_) ((uint64_t) (kind_) << 32 | (uint32_t) (request_))
 #define MPIDI_PTL_HDR_KIND(hdr_)        ((int) ((hdr_) >> 32))
 #define MPIDI_PTL_HDR_REQUEST(hdr_)     ((MPI_Request) (hdr_))
+#define MPIDI_PTL_LONG_BIT      ((ptl_match_bits_t) 1 << 31)    /* of the tag: see ch3_eager_long.c */
 #define MPIDI_PTL_RTS_SIZE      32      /* of MPIDI_PTL_pkt_rts_t from data_sz on */
 #define MPIDI_PTL_CELL          64      /* bytes of a buffer for a short receive; MPIDI_PTL_RTS_SIZE at least */
 #define MPIDI_PTL_OVERFLOWS     4
@@ -84,7 +85,8 @@ typedef struct {
 
 /* A request's. */
 typedef struct MPIDI_PTL_Request {
-    uint64_t posted;                    /* it is in the queue of posted receives; 0 when a request is made */
+    uint64_t posted;                    /* it is in the queue of posted receives, or a send that is not acknowledged;
+                                         * 0 when a request is made */
     /* a receive whose data this rank fetches from the sender: see ch3_rndv.c */
     uint64_t rts_addr;                  /* sender's address of the next byte; 0: CH3's own rendezvous, by packets */
     MPIDI_VC_t *vc;
@@ -127,9 +129,10 @@ typedef struct MPIDI_PTL_State {
     int matching;               /* messages are matched in Portals */
     int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
+    int eager_long;             /* and long ones leave with their data */
     intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
     intptr_t take_max;          /* and of the longest that does not wait for its receive */
-    int tag_errors;             /* bits of a tag that do not count */
+    ptl_match_bits_t no_tag;    /* bits of a tag that do not count */
     int64_t credit_events, credit_bytes;        /* of one peer */
     MPIDI_PTL_Counts_t *given_back;     /* credits, by us, to each rank */
     MPIDI_PTL_Counts_t *known;          /* of what each rank has given back to us */
@@ -190,7 +193,9 @@ int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc);
     } while (0)
 
 /* ch3_init.c */
-int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_ins_pos_t pos, ptl_unlink_t unlink, ptl_md_t md);
+int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_match_bits_t ignore, ptl_ins_pos_t pos,
+                     ptl_unlink_t unlink, ptl_md_t md);
+#define MPIDI_PTL_ANY_BITS      0, ~(ptl_match_bits_t) 0
 
 /* ch3_send.c */
 /* Packet and data side by side. Used within one call under the global lock; the put has copied it on return. */
@@ -245,6 +250,25 @@ int MPIDI_PTL_Hybrid_rndv_send(MPIR_Request ** sreq_p, const void *buf, MPI_Aint
                                int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
                                MPIR_Comm * comm, int context_offset);
 int MPIDI_PTL_Send_waiting(int *made_progress);
+
+/* ch3_eager_long.c */
+extern char MPIDI_PTL_long_entry;
+int MPIDI_PTL_Long_init(void);
+void MPIDI_PTL_Long_fini(void);
+int MPIDI_PTL_Long_put(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+                       uint64_t match);
+int MPIDI_PTL_Long_acked(const ptl_event_t * ev);
+int MPIDI_PTL_Long_settle(MPIR_Request * sreq);
+int MPIDI_PTL_Long_cut(MPIDI_VC_t * vc, MPIR_Request * rreq, const ptl_event_t * ev);
+int MPIDI_PTL_Long_unexpected(MPIDI_VC_t * vc, const ptl_event_t * ev);
+int MPIDI_PTL_Long_wanted(MPIR_Request * rreq);
+int MPIDI_PTL_Long_rts(MPIDI_VC_t * vc, MPIDI_PTL_pkt_rts_t * rts);
+
+/* Bytes of a message that count in credits: the others bring an envelope, or nothing, to a buffer of ours. */
+static inline intptr_t MPIDI_PTL_Bytes_of(int kind, intptr_t length)
+{
+    return kind == MPIDI_PTL_RTS || kind == MPIDI_PTL_LONG ? 0 : length;
+}
 
 /* ch3_credit.c */
 int MPIDI_PTL_Credit_init(int n_ranks);
@@ -389,6 +413,8 @@ int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf, MPI_Aint count, 
 void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
                         MPIDI_PTL_pkt_rts_t * rts);
 void MPIDI_PTL_Read_rts(MPIDI_PTL_pkt_rts_t * rts, uint64_t match, uint64_t hdr_data, const void *data);
+int MPIDI_PTL_Send_done(MPIDI_VC_t * vc, MPI_Request sender_req_id);
+void *MPIDI_PTL_Packed(MPIR_Request * sreq, intptr_t data_sz);
 int MPIDI_PTL_Rts_matched(MPIDI_VC_t * vc, MPIR_Request * rreq, int found, const MPIDI_PTL_pkt_rts_t * rts);
 int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq);
 int MPIDI_PTL_Retry_gets(int *made_progress);

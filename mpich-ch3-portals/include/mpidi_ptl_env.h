@@ -33,6 +33,9 @@
       "1: messages are matched in CH3's queues instead of Portals' match list. hybrid: the short ones are.")        \
     X(bypass, FLAG, "MPICH_PTL_BYPASS", 0, 1, 0, 0, "",                                                             \
       "Match messages in Portals' list while their receiver is not in MPI, too (application bypass).")              \
+    X(eager_long, FLAG, "MPICH_PTL_EAGER_LONG", 0, 1, 0, 0, "",                                                     \
+      "Longer messages travel with their data, too, straight into the memory of a receive that is posted (as with "  \
+      "MPICH_PTL_BYPASS, which this includes); for any other the data are left out, and fetched later.")             \
     X(unex_buffer_size, BYTES, "MPICH_UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, 60 << 20, "",                    \
       "How much of the messages that no receive was posted for is kept, with their data.")                          \
     X(unex_events, NUM, "MPICH_PTL_UNEX_EVENTS", 64, 1 << 20, 20480, 20480, "events",                               \

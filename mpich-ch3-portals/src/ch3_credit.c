@@ -74,7 +74,7 @@ int MPIDI_PTL_Credit_init(int n_ranks)
     md.start = MPIDI_PTL.given_back;
     md.eq_handle = PTL_EQ_NONE;
     md.options |= PTL_MD_EVENT_END_DISABLE | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
-    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_CREDIT, PTL_INS_AFTER, PTL_RETAIN, md);
+    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_CREDIT, MPIDI_PTL_ANY_BITS, PTL_INS_AFTER, PTL_RETAIN, md);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -93,7 +93,7 @@ void MPIDI_PTL_Credit_fini(void)
 /* With bypass: a message of a peer has come, to an overflow buffer or to a posted receive. */
 void MPIDI_PTL_Credit_used(const ptl_event_t * ev, int in_overflow)
 {
-    promised -= weight(1, MPIDI_PTL_HDR_KIND(ev->hdr_data) == MPIDI_PTL_RTS ? 0 : ev->rlength);
+    promised -= weight(1, MPIDI_PTL_Bytes_of(MPIDI_PTL_HDR_KIND(ev->hdr_data), ev->rlength));
     if (in_overflow)
         room -= ev->mlength;
 }

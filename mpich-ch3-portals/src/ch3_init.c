@@ -14,14 +14,15 @@ int MPIDI_PTL_Error(const char *func, int line, const char *call, int rc)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_FATAL, func, line, MPI_ERR_OTHER, "**intern", "**intern %s", msg);
 }
 
-/* An entry that takes messages with any match bits, and its descriptor. */
-int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_ins_pos_t pos, ptl_unlink_t unlink, ptl_md_t md)
+/* An entry for messages of any process, and its descriptor. */
+int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_match_bits_t ignore, ptl_ins_pos_t pos,
+                     ptl_unlink_t unlink, ptl_md_t md)
 {
     int mpi_errno = MPI_SUCCESS, rc;
     ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
     ptl_handle_me_t me;
 
-    rc = PtlMEAttach(MPIDI_PTL.ni, pt, any, 0, ~(ptl_match_bits_t) 0, unlink, pos, &me);
+    rc = PtlMEAttach(MPIDI_PTL.ni, pt, any, bits, ignore, unlink, pos, &me);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
     rc = PtlMDAttach(me, md, unlink, NULL);
     MPIDI_PTL_CHECK(rc, "PtlMDAttach");
@@ -97,7 +98,8 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL_Memcpy_init();
     MPIDI_PTL.matching = MPIDI_PTL_env.match_off != MPIDI_PTL_MATCH_OFF;
     MPIDI_PTL.hybrid = MPIDI_PTL_env.match_off == MPIDI_PTL_MATCH_HYBRID;
-    MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.bypass;
+    MPIDI_PTL.eager_long = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.eager_long;
+    MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && (MPIDI_PTL_env.bypass || MPIDI_PTL_env.eager_long);
     MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
                                   PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
     if (MPIDI_PTL_env.max_short_size > 0)
@@ -221,7 +223,7 @@ static int init_memory(void)
     md.eq_handle = PTL_EQ_NONE;
     md.options = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
     md.options |= PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE;
-    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_MEM, PTL_INS_AFTER, PTL_RETAIN, md);
+    mpi_errno = MPIDI_PTL_Attach(MPIDI_PTL_PT_MEM, MPIDI_PTL_ANY_BITS, PTL_INS_AFTER, PTL_RETAIN, md);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -84,35 +84,50 @@ static inline void free_room(MPIDI_PTL_Request_t * ch)
 {
     struct room *r = (struct room *) ch->room;
 
+    if (unlikely(r == NULL))
+        return;                 /* it is the user's memory */
     r->next = rooms[ch->room_kind];
     rooms[ch->room_kind] = r;
 }
 
 /*
  * Where the message of @rreq goes: to a buffer of ours. It may be the envelope of a long one, which must not lie in the
- * user's: programs have several receives under way into the same buffer, and the data of one would run over it.
+ * user's: programs have several receives under way into the same buffer, and the data of one would run over it. Where
+ * long messages come with their data they go to the user's.
  */
 static int place(MPIR_Request * rreq, ptl_md_t * md)
 {
     MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
     intptr_t user_sz, len;
+    MPI_Aint dt_true_lb = 0;
+    int contig = TRUE;
 
     if (likely(HANDLE_IS_BUILTIN(rreq->dev.datatype))) {
         user_sz = rreq->dev.user_count * (intptr_t) MPIR_Datatype_get_basic_size(rreq->dev.datatype);
     } else {
         MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
-        MPI_Aint dt_true_lb ATTRIBUTE((unused));
-        int contig ATTRIBUTE((unused));
 
         MPIDI_Datatype_get_info(rreq->dev.user_count, rreq->dev.datatype, contig, user_sz, dt_ptr, dt_true_lb);
     }
     ch->user_sz = user_sz;
+    if (unlikely(MPIDI_PTL.eager_long) && contig && user_sz > MPL_MAX(MPIDI_PTL.short_max, MPIDI_PTL_CELL)) {
+        ch->room = NULL;
+        md->start = (char *) MPIR_get_contig_ptr(rreq->dev.user_buf, dt_true_lb);
+        md->length = user_sz;
+        return TRUE;
+    }
     len = MPIDI_PTL.hybrid ? 0 : MPL_MIN(user_sz, MPIDI_PTL.short_max);
     ch->room_kind = len <= MPIDI_PTL_CELL ? 0 : len <= ROOM ? 1 : 2;
     ch->room = get_room(ch->room_kind);
     md->start = ch->room;
     md->length = length_of(ch->room_kind);
     return ch->room != NULL;
+}
+
+/* The sender of a long message with data wants to know how much of them were taken. */
+static inline unsigned no_ack(void)
+{
+    return unlikely(MPIDI_PTL.eager_long) ? 0 : PTL_MD_ACK_DISABLE;
 }
 
 /*
@@ -126,7 +141,7 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
     MPIDI_Message_match ignore = {.whole = ~rreq->dev.mask.whole };
     ptl_md_t md = {
         .threshold = 1,
-        .options = PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_ACK_DISABLE | PTL_MD_EVENT_START_DISABLE | PTL_MD_XT_NP,
+        .options = PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE | PTL_MD_XT_NP | no_ack(),
         .user_ptr = rreq,
         .eq_handle = MPIDI_PTL.eq_match,
     };
@@ -142,7 +157,7 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
         free_room(ch);
         return TRUE;
     }
-    ignore.parts.tag |= MPIDI_PTL.tag_errors;
+    ignore.whole |= MPIDI_PTL.no_tag;
     rc = PtlMEMDPost(MPIDI_PTL.ni, marker, any, rreq->dev.match.whole & ~ignore.whole, ignore.whole, PTL_UNLINK,
                      PTL_INS_BEFORE, md, PTL_UNLINK, &me, &ch->md, MPIDI_PTL.eq_match);
     if (likely(rc == PTL_OK)) {
@@ -214,8 +229,10 @@ static int take_short(MPIDI_VC_t * vc, MPIR_Request * rreq, int kind, intptr_t s
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
     if (unlikely(sent > n))
         MPIDI_PTL_Set_truncated(rreq, sent, ch->user_sz);
-    unpack(rreq, ch->room, n);
-    free_room(ch);
+    if (likely(ch->room != NULL)) {
+        unpack(rreq, ch->room, n);
+        free_room(ch);
+    }
     if (unlikely(kind == MPIDI_PTL_SYNC)) {
         mpi_errno = MPIDI_CH3_EagerSyncAck(vc, rreq);
         MPIR_ERR_CHECK(mpi_errno);
@@ -251,15 +268,15 @@ static int posted_matched(MPIDI_VC_t * vc, const ptl_event_t * ev)
 {
     MPIR_Request *rreq = ev->md.user_ptr;
     MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
-    MPIDI_Message_match match = {.whole = ev->match_bits };
+    MPIDI_Message_match match = {.whole = ev->match_bits & ~MPIDI_PTL_LONG_BIT };
     int kind = MPIDI_PTL_HDR_KIND(ev->hdr_data);
 
-    MPIDI_PTL_Give_back(vc, 1, kind == MPIDI_PTL_RTS ? 0 : ev->rlength);
+    MPIDI_PTL_Give_back(vc, 1, MPIDI_PTL_Bytes_of(kind, ev->rlength));
     ch->in_portals = FALSE;
     if (unlikely(ch->disowned)) {
         free_room(ch);
         MPIR_Request_free(rreq);
-        return MPI_SUCCESS;
+        return kind == MPIDI_PTL_LONG && ev->mlength < ev->rlength ? MPIDI_PTL_Long_cut(vc, NULL, ev) : MPI_SUCCESS;
     }
     MPIDI_PTL_Recvq_matched(rreq);
     rreq->status.MPI_SOURCE = match.parts.rank;
@@ -276,6 +293,10 @@ static int posted_matched(MPIDI_VC_t * vc, const ptl_event_t * ev)
         MPIDI_PTL_Read_rts(&pkt.ptl_rts, ev->match_bits, ev->hdr_data, ev->md.start);
         free_room(ch);
         return MPIDI_PTL_Rts_matched(vc, rreq, TRUE, &pkt.ptl_rts);
+    }
+    if (unlikely(kind == MPIDI_PTL_LONG) && ev->mlength < ev->rlength) {
+        free_room(ch);
+        return MPIDI_PTL_Long_cut(vc, rreq, ev);
     }
     return take_short(vc, rreq, kind, ev->rlength);
 }
@@ -349,7 +370,9 @@ static int post_overflow(char *buf)
      * used in part, there might be no room for what is promised, though nothing is under way (see ch3_credit.c).
      */
     if (MPIDI_PTL.bypass)
-        return MPIDI_PTL_Attach(MPIDI_PTL_PT_MATCH, PTL_INS_AFTER, PTL_UNLINK, md);
+        return MPIDI_PTL_Attach(MPIDI_PTL_PT_MATCH, 0,
+                                MPIDI_PTL.eager_long ? ~MPIDI_PTL_LONG_BIT : ~(ptl_match_bits_t) 0, PTL_INS_AFTER,
+                                PTL_UNLINK, md);
     rc = PtlMEInsert(marker, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
     MPIDI_PTL_CHECK(rc, "PtlMEInsert");
     rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
@@ -408,6 +431,10 @@ int MPIDI_PTL_Match_event(const ptl_event_t * ev)
         MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
     if (is_overflow(ev->md.user_ptr))
         return unexpected(vc, ev);
+    if (unlikely(ev->md.user_ptr == &MPIDI_PTL_long_entry)) {
+        MPIDI_PTL_Give_back(vc, 1, 0);
+        return ev->ni_fail_type == PTL_NI_OK ? MPIDI_PTL_Long_unexpected(vc, ev) : MPI_SUCCESS;
+    }
     return unlikely(MPIDI_PTL.hybrid) ? proposed(vc, ev) : posted_matched(vc, ev);
 }
 
@@ -454,7 +481,7 @@ int MPIDI_PTL_Match_init(int n_ranks)
     MPIDI_Message_match errors = {.whole = 0 };
 
     MPIR_TAG_SET_PROC_FAILURE_BIT(errors.parts.tag);
-    MPIDI_PTL.tag_errors = errors.parts.tag;
+    MPIDI_PTL.no_tag = errors.whole | MPIDI_PTL_LONG_BIT;
     mpi_errno = MPIDI_PTL_Credit_init(n_ranks);
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIDI_PTL.bypass) {
@@ -470,6 +497,10 @@ int MPIDI_PTL_Match_init(int n_ranks)
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Credit_room(MPIDI_PTL.overflow_sz - MPIDI_PTL.short_max);
     }
+    if (MPIDI_PTL.eager_long) {
+        mpi_errno = MPIDI_PTL_Long_init();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
 
   fn_exit:
     return mpi_errno;
@@ -480,5 +511,6 @@ int MPIDI_PTL_Match_init(int n_ranks)
 void MPIDI_PTL_Match_fini(void)
 {
     MPL_free(MPIDI_PTL.overflow);
+    MPIDI_PTL_Long_fini();
     MPIDI_PTL_Credit_fini();
 }

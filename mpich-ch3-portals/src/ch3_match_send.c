@@ -32,6 +32,16 @@ static int put_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t da
     return put(vc, &rts.data_sz, MPIDI_PTL_RTS_SIZE, MPIDI_PTL_RTS, match, sreq->handle);
 }
 
+static int put_long(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_t data_sz, MPI_Aint dt_true_lb,
+                    uint64_t match)
+{
+    int rc = PTL_FAIL;
+
+    if (unlikely(MPIDI_PTL.eager_long))
+        rc = MPIDI_PTL_Long_put(vc, sreq, contig, data_sz, dt_true_lb, match);
+    return likely(rc == PTL_FAIL) ? put_rts(vc, sreq, contig, data_sz, dt_true_lb, match) : rc;
+}
+
 /* Try to send. PTL_NO_SPACE: later. *done: nothing is left to do but to complete the request. */
 static int try_send(MPIDI_VC_t * vc, MPIR_Request * sreq, int *done)
 {
@@ -50,7 +60,8 @@ static int try_send(MPIDI_VC_t * vc, MPIR_Request * sreq, int *done)
     if (data_sz > 0 && (data_sz > MPIDI_PTL.short_max ||
                         data_sz + (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t) > threshold ||
                         !MPIDI_PTL_Has_credit(vc, data_sz)))
-        return MPIDI_PTL_Has_credit(vc, 0) ? put_rts(vc, sreq, contig, data_sz, dt_true_lb, match.whole) : PTL_NO_SPACE;
+        return MPIDI_PTL_Has_credit(vc, 0) ? put_long(vc, sreq, contig, data_sz, dt_true_lb, match.whole) :
+            PTL_NO_SPACE;
     if (!MPIDI_PTL_Has_credit(vc, data_sz))
         return PTL_NO_SPACE;
     if (contig || data_sz == 0) {
@@ -144,7 +155,7 @@ static int send_with_request(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, M
                              int tag, MPIR_Comm * comm, int context_offset, int kind, int type,
                              MPIR_Request ** request)
 {
-    int mpi_errno = MPI_SUCCESS, rc = PTL_NO_SPACE, done = FALSE;
+    int mpi_errno = MPI_SUCCESS, rc = PTL_NO_SPACE, done = FALSE, progress;
     MPIR_Request *sreq;
 
     MPIDI_Request_create_sreq(sreq, mpi_errno, goto fn_exit);
@@ -165,6 +176,10 @@ static int send_with_request(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, M
     MPIDI_PTL_CHECK(rc, "PtlPutRegion");
     if (done) {
         mpi_errno = MPID_Request_complete(sreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (unlikely(REQ_CH(sreq)->posted)) {      /* on the node it is acknowledged when the put returns */
+        mpi_errno = MPIDI_PTL_Take_replies(&progress);
         MPIR_ERR_CHECK(mpi_errno);
     }
     *request = sreq;
@@ -261,6 +276,10 @@ static int match_cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
         MPIR_Request_free(sreq);        /* the queue's */
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
+    }
+    if (MPIDI_PTL.eager_long) {
+        mpi_errno = MPIDI_PTL_Long_settle(sreq);
+        MPIR_ERR_CHECK(mpi_errno);
     }
     MPIDI_CH3U_Request_increment_cc(sreq, &was_incomplete);     /* until the answer comes */
     if (!was_incomplete)

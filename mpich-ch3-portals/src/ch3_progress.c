@@ -25,7 +25,7 @@ int MPIDI_PTL_Post_buf(char *buf)
         .eq_handle = MPIDI_PTL.eq,
     };
 
-    return MPIDI_PTL_Attach(MPIDI_PTL_PT_PKT, PTL_INS_BEFORE, PTL_UNLINK, md);
+    return MPIDI_PTL_Attach(MPIDI_PTL_PT_PKT, MPIDI_PTL_ANY_BITS, PTL_INS_BEFORE, PTL_UNLINK, md);
 }
 
 int MPIDI_PTL_Progress_init(void)
@@ -178,6 +178,8 @@ int MPIDI_PTL_Handle_event(const ptl_event_t * ev)
             return ev->pt_index == MPIDI_PTL_PT_MATCH ? MPIDI_PTL_Match_event(ev) : handle_put(ev);
         case PTL_EVENT_REPLY_END:
             return MPIDI_PTL_Credit_reply(ev) ? MPI_SUCCESS : MPIDI_PTL_Get_done(ev);
+        case PTL_EVENT_ACK:
+            return MPIDI_PTL_Long_acked(ev);
         case PTL_EVENT_UNLINK:
             if (buf >= MPIDI_PTL.bufs && buf < MPIDI_PTL.bufs + MPIDI_PTL_BUFS * MPIDI_PTL_BUF_SIZE)
                 return MPIDI_PTL_Post_buf(buf);

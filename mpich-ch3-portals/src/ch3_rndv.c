@@ -85,7 +85,7 @@ static uint64_t max_runs(intptr_t data_sz)
 }
 
 /* Our copy of the data, or NULL; freed with the request. */
-static void *packed(MPIR_Request * sreq, intptr_t data_sz)
+void *MPIDI_PTL_Packed(MPIR_Request * sreq, intptr_t data_sz)
 {
     MPI_Aint n;
 
@@ -114,7 +114,7 @@ static MPIDI_PTL_Layout_t *prepare(MPIR_Request * sreq, intptr_t data_sz, int he
         REQ_CH(sreq)->how = LIST;
     }
     if (sreq->dev.ext_hdr_ptr == NULL && here && data_sz <= PACKED_MAX)
-        return packed(sreq, data_sz);
+        return MPIDI_PTL_Packed(sreq, data_sz);
     return sreq->dev.ext_hdr_ptr;
 }
 
@@ -160,7 +160,7 @@ void MPIDI_PTL_Fill_rts(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr
     if (contig)
         rts->addr = (uint64_t) (uintptr_t) MPIR_get_contig_ptr(sreq->dev.user_buf, dt_true_lb);
     else if (may_be_taken(sreq, data_sz))
-        rts->addr = (uint64_t) (uintptr_t) packed(sreq, data_sz);
+        rts->addr = (uint64_t) (uintptr_t) MPIDI_PTL_Packed(sreq, data_sz);
     else
         describe(vc, sreq, data_sz, rts);
     if (rts->addr != 0 && may_be_taken(sreq, data_sz))
@@ -207,22 +207,31 @@ int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf ATTRIBUTE((unused
     goto fn_exit;
 }
 
+/* The sender has its data back. */
+int MPIDI_PTL_Send_done(MPIDI_VC_t * vc, MPI_Request sender_req_id)
+{
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
+    MPIR_Request *sreq;
+    int mpi_errno;
+
+    MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
+    done_pkt->sender_req_id = sender_req_id;
+    mpi_errno = MPIDI_CH3_iStartMsg(vc, done_pkt, sizeof(*done_pkt), &sreq);
+    if (mpi_errno == MPI_SUCCESS && sreq != NULL)
+        MPIR_Request_free(sreq);
+    return mpi_errno;
+}
+
 /* All data are here, or never will be: tell the sender, complete the receive. */
 static int finish(MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
-    MPIR_Request *sreq;
 
     if (REQ_CH(rreq)->how == BOUNCE)
         MPL_free(REQ_CH(rreq)->tmp);
-    MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
-    done_pkt->sender_req_id = rreq->dev.sender_req_id;
-    mpi_errno = MPIDI_CH3_iStartMsg(REQ_CH(rreq)->vc, done_pkt, sizeof(*done_pkt), &sreq);
+    mpi_errno = MPIDI_PTL_Send_done(REQ_CH(rreq)->vc, rreq->dev.sender_req_id);
     MPIR_ERR_CHECK(mpi_errno);
-    if (sreq != NULL)
-        MPIR_Request_free(sreq);
     mpi_errno = MPID_Request_complete(rreq);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -533,6 +542,8 @@ int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
     int dt_contig, progress;
     int mpi_errno = MPI_SUCCESS;
 
+    if (unlikely(MPIDI_PTL.eager_long) && MPIDI_PTL_Long_wanted(rreq))
+        return MPI_SUCCESS;
     if (REQ_CH(rreq)->rts_addr == 0)
         return MPIDI_CH3_RecvRndv(vc, rreq);
 
@@ -573,9 +584,7 @@ int MPIDI_PTL_Take_replies(int *made_progress)
     while (MPIDI_PTL.gets > 0 && (rc = PtlEQGet(MPIDI_PTL.eq_get, &ev)) != PTL_EQ_EMPTY) {
         MPIDI_PTL_CHECK(rc, "PtlEQGet");
         *made_progress = TRUE;
-        if (MPIDI_PTL_Credit_reply(&ev))
-            continue;
-        mpi_errno = MPIDI_PTL_Get_done(&ev);
+        mpi_errno = MPIDI_PTL_Handle_event(&ev);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -620,6 +629,8 @@ int MPIDI_PTL_PktHandler_Rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data 
 
     *buflen = 0;
     *rreqp = NULL;
+    if (unlikely(pkt->ptl_rts.match.whole & MPIDI_PTL_LONG_BIT))
+        return MPIDI_PTL_Long_rts(vc, &pkt->ptl_rts);
     rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&pkt->ptl_rts.match, &found);
     MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
                          MPIDI_CH3U_Recvq_count_unexp());

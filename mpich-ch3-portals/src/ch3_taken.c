@@ -86,10 +86,7 @@ int MPIDI_PTL_Take_waiting(int *made_progress)
 int MPIDI_PTL_Taken_reply(MPIR_Request * rreq, const ptl_event_t * ev, int *mpi_errno_p)
 {
     int mpi_errno = MPI_SUCCESS, complete;
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
     MPIDI_VC_t *vc = REQ_CH(rreq)->vc;
-    MPIR_Request *sreq;
 
     look_again();
     if (REQ_CH(rreq)->taken != FETCHED)
@@ -105,12 +102,8 @@ int MPIDI_PTL_Taken_reply(MPIR_Request * rreq, const ptl_event_t * ev, int *mpi_
         rreq->dev.recv_data_sz = 0;
         MPL_free(rreq->dev.tmpbuf);
     }
-    MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
-    done_pkt->sender_req_id = rreq->dev.sender_req_id;
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, done_pkt, sizeof(*done_pkt), &sreq);
+    mpi_errno = MPIDI_PTL_Send_done(vc, rreq->dev.sender_req_id);
     MPIR_ERR_CHECK(mpi_errno);
-    if (sreq != NULL)
-        MPIR_Request_free(sreq);
     mpi_errno = MPIDI_CH3_ReqHandler_UnpackUEBufComplete(vc, rreq, &complete);
     MPIR_ERR_CHECK(mpi_errno);
 

@@ -4,6 +4,7 @@
  *
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
  *	t_env bypass		is a message taken while the receiver is not in MPI?
+ *	t_env long		is a long message, contiguous or not, whose receiver is not in MPI?
  *	t_env transport		does a short send wait for its receive, and is a long message fetched by its receiver?
  *	t_env leaves BYTES...	do messages leave that no receive was posted for?
  *	t_env fetches		how many messages are fetched at once from a sender that is stopped
@@ -124,6 +125,60 @@ static void bypass(void)
 	MPI_Wait(&req, MPI_STATUS_IGNORE);
 	CHECK(m_rank != 1 || x[0] == 77);
 	PtlNIFini(ni);
+}
+
+/* The receives are posted: contiguous, not, none. Rank 1 looks into its memory before it calls MPI again. */
+static void long_ones(void)
+{
+	const double t = MPI_Wtime() + 0.5;
+	char *buf = calloc(6, LONG);
+	MPI_Request req[3] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL };
+	int flag[3] = { 0 }, i, all = 0;
+	MPI_Datatype apart;
+
+	MPI_Type_vector(LONG / 1024, 1024, 2048, MPI_BYTE, &apart);
+	MPI_Type_commit(&apart);
+	if (m_rank == 1) {
+		MPI_Irecv(buf, LONG, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &req[0]);
+		MPI_Irecv(buf + LONG, 1, apart, 0, 2, MPI_COMM_WORLD, &req[1]);
+	}
+	leave();
+	if (m_rank == 0) {
+		m_fill(buf, 6L * LONG, 3);
+		MPI_Isend(buf, LONG, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &req[0]);
+		MPI_Isend(buf, 1, apart, 1, 2, MPI_COMM_WORLD, &req[1]);
+		MPI_Isend(buf, LONG, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &req[2]);
+		while (MPI_Wtime() < t && !all)
+			for (i = 0, all = 1; i < 3; i++) {
+				if (!flag[i])
+					MPI_Test(&req[i], &flag[i], MPI_STATUS_IGNORE);
+				all &= flag[i];
+			}
+		say(sent);
+		for (i = 0; i < 3; i++)
+			printf("%s ", flag[i] ? "leaves" : "waits");
+	} else {
+		wait_until(sent);
+		all = m_wrong(buf, LONG, 3) < 0;
+		MPI_Recv(buf + 3 * LONG, LONG, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	m_waitall(3, req);
+	if (m_rank == 1) {
+		char *want = malloc(2 * LONG);
+
+		m_fill(want, 2L * LONG, 3);
+		CHECK(!memcmp(buf, want, LONG));
+		CHECK(!memcmp(buf + 3 * LONG, want, LONG));
+		for (i = 0; i < LONG / 1024; i++)
+			CHECK(!memcmp(buf + LONG + 2048 * i, want + 2048 * i, 1024), "block %d", i);
+		MPI_Send(&all, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+		free(want);
+	} else {
+		MPI_Recv(&all, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		printf("%s\n", all ? "there" : "not there");
+	}
+	MPI_Type_free(&apart);
+	free(buf);
 }
 
 static void credits(int bytes)
@@ -379,6 +434,8 @@ int main(int argc, char **argv)
 	m_start(&argc, &argv);
 	if (argc > 2 && !strcmp(argv[1], "credits"))
 		credits(atoi(argv[2]));
+	else if (argc > 1 && !strcmp(argv[1], "long"))
+		long_ones();
 	else if (argc > 1 && !strcmp(argv[1], "bypass"))
 		bypass();
 	else if (argc > 1 && !strcmp(argv[1], "transport"))
