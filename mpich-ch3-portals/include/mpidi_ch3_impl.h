@@ -262,6 +262,7 @@ int MPIDI_PTL_Long_settle(MPIR_Request * sreq);
 int MPIDI_PTL_Long_cut(MPIDI_VC_t * vc, MPIR_Request * rreq, const ptl_event_t * ev);
 int MPIDI_PTL_Long_unexpected(MPIDI_VC_t * vc, const ptl_event_t * ev);
 int MPIDI_PTL_Long_wanted(MPIR_Request * rreq);
+void MPIDI_PTL_Long_unwanted(MPIR_Request * rreq);
 int MPIDI_PTL_Long_rts(MPIDI_VC_t * vc, MPIDI_PTL_pkt_rts_t * rts);
 
 /* Bytes of a message that count in credits: the others bring an envelope, or nothing, to a buffer of ours. */

@@ -251,16 +251,32 @@ int MPIDI_PTL_Long_unexpected(MPIDI_VC_t * vc, const ptl_event_t * ev)
     goto fn_exit;
 }
 
-/* There is a receive for the message of @rreq. FALSE: its RTS has come, too. */
-int MPIDI_PTL_Long_wanted(MPIR_Request * rreq)
+static struct late *note_of(const MPIR_Request * rreq)
 {
     struct late *l;
 
     for (l = lates; l != NULL && l->rreq != rreq; l = l->next)
         continue;
+    return l;
+}
+
+/* There is a receive for the message of @rreq. FALSE: its RTS has come, too. */
+int MPIDI_PTL_Long_wanted(MPIR_Request * rreq)
+{
+    struct late *l = note_of(rreq);
+
     if (l != NULL)
         l->matched = TRUE;
     return l != NULL;
+}
+
+/* There will be none: @rreq goes. */
+void MPIDI_PTL_Long_unwanted(MPIR_Request * rreq)
+{
+    struct late *l = note_of(rreq);
+
+    if (l != NULL)
+        l->rreq = NULL;
 }
 
 /* The RTS. */

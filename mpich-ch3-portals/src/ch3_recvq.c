@@ -384,6 +384,7 @@ static void complete_with_error(struct queue *q, MPIR_Request * rreq, int error)
             MPIDI_PTL_Disown(rreq);
     } else {
         (void) MPIDI_PTL_Taken_settle();
+        MPIDI_PTL_Long_unwanted(rreq);
         remove_unexpected(rreq);
     }
     rreq->status.MPI_ERROR = error;
