@@ -202,6 +202,7 @@ int MPIDI_PTL_Attach(ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_match_bits_t 
 extern char MPIDI_PTL_stage[PTL_INLINE_MAX_NP];
 int MPIDI_PTL_Send_pending(int *made_progress);
 int MPIDI_PTL_Flush(void);
+int MPIDI_PTL_Send_packet(MPIDI_VC_t * vc, void *pkt, intptr_t len);
 
 /* Short pieces word by word: the compiler's string instructions take longer to start than such a copy lasts. */
 static inline void MPIDI_PTL_Copy(void *dst, const void *src, size_t n)

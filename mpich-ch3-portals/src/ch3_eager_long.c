@@ -100,12 +100,11 @@ int MPIDI_PTL_Long_put(MPIDI_VC_t * vc, MPIR_Request * sreq, int contig, intptr_
 /* Tell where the data are. */
 static int send_rts(MPIR_Request * sreq)
 {
-    int mpi_errno = MPI_SUCCESS, contig;
+    int contig;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_PTL_pkt_rts_t *const rts = &upkt.ptl_rts;
     MPI_Aint dt_true_lb;
     MPIR_Datatype *dt_ptr ATTRIBUTE((unused));
-    MPIR_Request *rts_sreq;
     intptr_t data_sz;
     MPIDI_VC_t *vc;
 
@@ -115,15 +114,7 @@ static int send_rts(MPIR_Request * sreq)
     rts->match = sreq->dev.match;
     rts->match.parts.rank = sreq->comm->rank;
     rts->match.whole |= MPIDI_PTL_LONG_BIT;
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, rts, sizeof(*rts), &rts_sreq);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (rts_sreq != NULL)
-        MPIR_Request_free(rts_sreq);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIDI_PTL_Send_packet(vc, rts, sizeof(*rts));
 }
 
 /* ACK */

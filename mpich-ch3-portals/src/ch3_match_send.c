@@ -258,7 +258,7 @@ static int match_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dat
 static int match_cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
 {
     int mpi_errno = MPI_SUCCESS, was_incomplete;
-    MPIR_Request *prev = NULL, *r, *csr_sreq = NULL;
+    MPIR_Request *prev = NULL, *r;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_cancel_send_req_t *const pkt = &upkt.cancel_send_req;
 
@@ -288,10 +288,8 @@ static int match_cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
     pkt->match = sreq->dev.match;
     pkt->match.parts.rank = sreq->comm->rank;
     pkt->sender_req_id = sreq->handle;
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, pkt, sizeof(*pkt), &csr_sreq);
+    mpi_errno = MPIDI_PTL_Send_packet(vc, pkt, sizeof(*pkt));
     MPIR_ERR_CHECK(mpi_errno);
-    if (csr_sreq != NULL)
-        MPIR_Request_free(csr_sreq);
 
   fn_exit:
     return mpi_errno;

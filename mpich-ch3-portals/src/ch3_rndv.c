@@ -183,7 +183,7 @@ int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf ATTRIBUTE((unused
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_PTL_pkt_rts_t *const rts_pkt = &upkt.ptl_rts;
-    MPIR_Request *sreq = *sreq_p, *rts_sreq;
+    MPIR_Request *sreq = *sreq_p;
     MPIDI_VC_t *vc;
 
     MPIDI_Comm_get_vc_set_active(comm, rank, &vc);
@@ -192,14 +192,12 @@ int MPIDI_PTL_RndvSend(MPIR_Request ** sreq_p, const void *buf ATTRIBUTE((unused
     rts_pkt->match.parts.tag = tag;
     rts_pkt->match.parts.context_id = comm->context_id + context_offset;
 
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, rts_pkt, sizeof(*rts_pkt), &rts_sreq);
+    mpi_errno = MPIDI_PTL_Send_packet(vc, rts_pkt, sizeof(*rts_pkt));
     if (mpi_errno != MPI_SUCCESS) {
         MPIR_Request_free(sreq);
         *sreq_p = NULL;
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**ch3|rtspkt");
     }
-    if (rts_sreq != NULL)
-        MPIR_Request_free(rts_sreq);
 
   fn_exit:
     return mpi_errno;
@@ -212,15 +210,10 @@ int MPIDI_PTL_Send_done(MPIDI_VC_t * vc, MPI_Request sender_req_id)
 {
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_PTL_pkt_done_t *const done_pkt = &upkt.ptl_done;
-    MPIR_Request *sreq;
-    int mpi_errno;
 
     MPIDI_Pkt_init(done_pkt, MPIDI_PTL_PKT_DONE);
     done_pkt->sender_req_id = sender_req_id;
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, done_pkt, sizeof(*done_pkt), &sreq);
-    if (mpi_errno == MPI_SUCCESS && sreq != NULL)
-        MPIR_Request_free(sreq);
-    return mpi_errno;
+    return MPIDI_PTL_Send_packet(vc, done_pkt, sizeof(*done_pkt));
 }
 
 /* All data are here, or never will be: tell the sender, complete the receive. */

@@ -125,6 +125,17 @@ int MPIDI_CH3_iStartMsg(MPIDI_VC_t * vc, void *hdr, intptr_t hdr_sz, MPIR_Reques
     return mpi_errno;
 }
 
+/* A packet of which nobody wants to know when it has left. */
+int MPIDI_PTL_Send_packet(MPIDI_VC_t * vc, void *pkt, intptr_t len)
+{
+    MPIR_Request *sreq;
+    int mpi_errno = MPIDI_CH3_iStartMsg(vc, pkt, len, &sreq);
+
+    if (mpi_errno == MPI_SUCCESS && sreq != NULL)
+        MPIR_Request_free(sreq);
+    return mpi_errno;
+}
+
 /* Make the packet as long as the receiver expects it in front of data. */
 static void pad(struct iovec *iov, int n_iov, MPIDI_CH3_Pkt_t * room)
 {

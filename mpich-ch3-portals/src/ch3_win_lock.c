@@ -169,10 +169,8 @@ static void unlock_word(MPIDI_PTL_Win_ctl_t * ctl, int type)
 
 static int send_ctl(MPIDI_VC_t * vc, uint64_t what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_PTL_pkt_ctl_t *pkt = &upkt.ptl_ctl;
-    MPIR_Request *req = NULL;
 
     memset(pkt, 0, sizeof(*pkt));
     MPIDI_Pkt_init(pkt, MPIDI_PTL_PKT_CTL);
@@ -181,13 +179,7 @@ static int send_ctl(MPIDI_VC_t * vc, uint64_t what, uint64_t a, uint64_t b, uint
     pkt->w[2] = b;
     pkt->w[3] = c;
     pkt->w[4] = d;
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, pkt, sizeof(*pkt), &req);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (req != NULL)
-        MPIR_Request_free(req);
-
-  fn_fail:
-    return mpi_errno;
+    return MPIDI_PTL_Send_packet(vc, pkt, sizeof(*pkt));
 }
 
 static int send_to(MPIR_Win * win, int rank, uint64_t what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)

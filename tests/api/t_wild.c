@@ -141,11 +141,6 @@ int main(void)
 {
 	static const struct t_case cases[] = { T(t_memory_that_is_not_there), T(t_half_of_it), T(t_in_a_vector),
 					       T(t_memory_that_must_not_be_written), T(t_then_all_is_well), { 0 } };
-	int rc;
 
-	p_init();
-	rc = t_run(cases);
-	t_barrier();
-	PtlFini();
-	return rc;
+	return p_main(cases);
 }
