@@ -302,6 +302,17 @@ static bool s_me_unlink(void)
 	return true;
 }
 
+/* A call that wanted space for a vector may have given freed queues back: no other than those that may go. */
+static bool gave_back(void)
+{
+	for (int i = 0; i < R->n_eq; i++)
+		if (R->eq[i].retired && !L->eq[eq_ref[i].idx].flags) {
+			SAME(r_eq_may_go(R, i, env[0].single), true, "queue given back that may be posted to");
+			R->eq[i].retired = false;
+		}
+	return true;
+}
+
 static bool s_md_new(void)
 {
 	struct p3l_iov iov[R_IOV + 1];
@@ -344,6 +355,8 @@ static bool s_md_new(void)
 		want = r_md_attach(R, me, &v, riov, eq, op, &md);
 	}
 	SAME(rc, want, "return code");
+	if (!gave_back())
+		return false;
 	if (rc != PTL_OK)
 		return true;
 	md_ref[md] = ref;
@@ -385,6 +398,8 @@ static bool s_md_update(void)
 	R->full = rc == PTL_NO_SPACE;
 	want = r_md_update(R, md, &wold, &old_eq, update ? &v : NULL, riov, eq, test);
 	SAME(rc, want, "return code");
+	if (!gave_back())
+		return false;
 	if (rc != PTL_OK && rc != PTL_MD_NO_UPDATE)
 		return true;
 	SAME(old.threshold, wold.threshold, "old threshold");

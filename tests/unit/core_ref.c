@@ -10,6 +10,11 @@
 
 /* ---- event queues ---- */
 
+bool r_eq_may_go(const struct r_ni *r, int eq, bool single)
+{
+	return r->eq[eq].retired && (single || !r->sends) && !r->eq[eq].ops;
+}
+
 int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out)
 {
 	uint32_t n = 4, in_use = 0;	/* never fewer than one operation may log */
@@ -18,7 +23,7 @@ int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out)
 	while (n < count)
 		n *= 2;			/* "at least that many slots" */
 	for (int i = 0; i < r->n_eq; i++) {
-		if ((single || !r->sends) && !r->eq[i].ops)
+		if (r_eq_may_go(r, i, single))
 			r->eq[i].retired = false;
 		in_use += r->eq[i].live || r->eq[i].retired;
 	}
@@ -32,7 +37,7 @@ int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out)
 	return PTL_OK;
 }
 
-/* Its place is used again when nobody can be about to post there: looked at when one is wanted. */
+/* Its place is used again when nobody can be about to post there: looked at when one is wanted, or space for a vector. */
 int r_eq_free(struct r_ni *r, int eq)
 {
 	struct r_eq *q = &r->eq[eq];

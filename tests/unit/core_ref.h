@@ -105,6 +105,7 @@ struct r_req {
 /* @single: the owner has one thread, which is here, so none of its sends is about to log */
 int r_eq_alloc(struct r_ni *r, uint64_t count, bool single, int *out);
 int r_eq_free(struct r_ni *r, int eq);
+bool r_eq_may_go(const struct r_ni *r, int eq, bool single);	/* freed, and nobody can be about to log there */
 void r_eq_no_ticket(struct r_ni *r, int eq);	/* the event just read was handed over: its ticket is used again */
 int r_eq_read(struct r_ni *r, int eq, bool take, struct r_event *ev, uint32_t *seq);	/* 0, 1, -1 after losses */
 bool r_eq_idle(const struct r_ni *r, int eq);
