@@ -9,8 +9,8 @@
  * still in it: its block lives on until all the others have counted themselves out (departed).
  *
  * Waiting: some looks; then progress is made, so that other communication goes on, and the core is yielded; after some
- * milliseconds we sleep, an eighth of the time waited, since a store wakes nobody. Where ranks share cores we sleep at
- * once, and are woken (MPIDI_PTL_Coll_store).
+ * milliseconds we sleep, an eighth of the time waited, since a store wakes nobody. Where ranks share cores we yield
+ * after a few looks, and after a few yields we sleep, and are woken (MPIDI_PTL_Coll_store).
  */
 #include "ch3_coll.h"
 #include <linux/futex.h>
@@ -23,6 +23,8 @@
 #define CONTEXTS        65536           /* MPIR_Context_id_t has 16 bits */
 #define MAGIC           0x6c6c6f63
 #define YIELD_NS        2000000         /* how long we yield before we sleep */
+#define SHARED_LOOKS    20              /* where ranks share cores: before we yield */
+#define SHARED_YIELDS   32              /* and then, before we sleep */
 #define MAX_SLEEP_NS    5000000
 
 typedef struct {
@@ -244,10 +246,7 @@ void MPIDI_PTL_Coll_wake(uint32_t * word)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/*
- * Where ranks share cores: asleep until the word changes, so that the core goes to whom we wait for. A yield would give
- * the core away as well, but the scheduler holds each against us for milliseconds. We wake now and then for packets.
- */
+/* Where ranks share cores: asleep until the word changes. We wake now and then for packets. */
 static void sleep_on(MPIDI_PTL_Block_t * b, const uint32_t * word, uint32_t value, int exact, int times)
 {
     struct timespec ts = { 0, MPL_MIN(MAX_SLEEP_NS, 100000L << MPL_MIN(times, 6)) };
@@ -262,18 +261,28 @@ static void sleep_on(MPIDI_PTL_Block_t * b, const uint32_t * word, uint32_t valu
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+/*
+ * Where ranks share cores a yield brings whom we wait for, in a microsecond. But the scheduler counts: who has had less
+ * than its share, since something else ran on its core, gets the core back from each yield for milliseconds, and burns
+ * them. So yields in vain are few.
+ */
 static int wait_step(MPIDI_PTL_Coll_t * c, const uint32_t * word, uint32_t value, int exact, int peer, idle_t * idle)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, vain;
 
     if (!MPIDI_PTL.oversubscribed)
         return idle_step(c, idle);
-    if (++idle->looks < MPL_MIN(MPIDI_PTL.spin, 30))
+    vain = ++idle->looks - MPL_MIN(MPIDI_PTL.spin, SHARED_LOOKS);
+    if (vain < 0)
         goto fn_exit;
+    if (vain < SHARED_YIELDS) {
+        sched_yield();
+        goto fn_exit;
+    }
     mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
     MPIR_ERR_CHECK(mpi_errno);
-    sleep_on(c->blk[peer], word, value, exact, MPL_MAX(0, idle->looks - 30));
-    MPIR_ERR_CHKANDJUMP(idle->looks > 40 && !all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
+    sleep_on(c->blk[peer], word, value, exact, vain - SHARED_YIELDS);
+    MPIR_ERR_CHKANDJUMP(vain > SHARED_YIELDS + 10 && !all_alive(c), mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
 
   fn_exit:
     return mpi_errno;
