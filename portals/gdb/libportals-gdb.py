@@ -6,7 +6,7 @@
 #	(gdb) print event			handles, ids, descriptors, events, entries, queues are shown in words
 #
 # Only memory is read: nothing is called, no lock is taken, so a value may be one that never was. The layout of the region is
-# that of p3l.h; its sizes come from the program's own debugging information, the lengths of the pools are below.
+# that of p3l_layout.h; its sizes come from the program's own debugging information, the lengths of the pools are below.
 import gdb
 import gdb.printing
 

@@ -5,8 +5,8 @@
  * A writer reserves a ticket (one atomic add) and later posts the event into its slot (p3l_eq_place). A reserved ticket
  * is a promise: PtlMDUpdate's test counts it as "not empty", and the reader waits for it, so that events come in the
  * order of their tickets. Writers never wait for the reader: an unread event is overwritten by the one a lap later.
- * Slot words are in p3l.h. Invariants: head <= tail; the word of a slot only grows; a slot is written by one writer
- * at a time, because each waits for its predecessor of the lap before.
+ * Slot words are in p3l_layout.h. Invariants: head <= tail; the word of a slot only grows; a slot is written by one
+ * writer at a time, because each waits for its predecessor of the lap before.
  */
 #include "p3l.h"
 

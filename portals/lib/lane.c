@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * lane.c - small messages left in the target's inbox; the protocol is at struct p3l_lane_hdr in p3l.h
+ * lane.c - small messages left in the target's inbox; the protocol is at struct p3l_lane_hdr in p3l_layout.h
  *
  * A message of up to 56 bytes, its optional words included, is one line, hence one cache-line transfer.
  */

@@ -2,8 +2,8 @@
 /*
  * t_session - the launcher starts the ranks of a node in one session, each in a process group of its own
  *
- * One session: else sched_yield() does not give the core to another rank (mpich-ch3-portals/launch). Own groups: a signal
- * to a rank's group reaches its children and no other rank.
+ * One session: else sched_yield() does not give the core to another rank (mpich-ch3-portals/launch). Own groups: a
+ * signal to a rank's group reaches its children and no other rank.
  */
 #define _XOPEN_SOURCE 700
 #include <sys/types.h>
