@@ -2,8 +2,8 @@
 /*
  * t_hang.c - ranks that hang, each in one way, until they are killed: what ptl_info --hang and the dump are to explain
  *
- * Under multi; the argument says how. Locks and rooms of inboxes are spoilt by hand in the regions (p3l_layout.h), since
- * the library does not do it; stopped ranks, full queues and eaten frames are real.
+ * Under multi; the argument says how. Locks and rooms of inboxes are spoilt by hand in the regions (p3l_layout.h),
+ * since the library does not do it; stopped ranks, full queues and eaten frames are real.
  */
 #include <signal.h>
 #include <smartmap.h>
