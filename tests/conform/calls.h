@@ -18,8 +18,15 @@
 #define ACK(i) ((ptl_ack_req_t)N(i))
 #define T32(i) ((uint32_t)N(i))
 
+static int fini(void)
+{
+	PtlFini();		/* the only one that returns nothing */
+	return PTL_OK;
+}
+
 #define CALLS(X) \
 X(PtlInit, PtlInit, "", "w", 1, ((int *)(void *)o[0])) \
+X(PtlFini, fini, "", "", 1, ()) \
 X(PtlNIInit, PtlNIInit, "nnl", "lw", 1, (T32(0), T32(1), a[2].kind == V_LIMITS ? &a[2].lim : NULL, OLIM(0), W(1))) \
 X(PtlNIFini, PtlNIFini, "n", "", 1, (H(0))) \
 X(PtlNIStatus, PtlNIStatus, "nn", "u", 1, (H(0), T32(1), (ptl_sr_value_t *)(void *)o[0])) \

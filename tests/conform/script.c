@@ -81,6 +81,8 @@ static void header(struct script *sc, const char *file, int no, char *s)
 		sc->not = s + 4;
 	else if (!strcmp(s, "before init"))
 		sc->before = 1;
+	else if (!strcmp(s, "after fini"))
+		sc->after = 1;
 	else if (!strcmp(s, "flavour xt"))
 		sc->ref = 0, sc->xt = 1;
 	else if (!strcmp(s, "flavour both"))

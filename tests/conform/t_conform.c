@@ -346,6 +346,30 @@ static void run(const int *choice)
 	end();
 }
 
+/*
+ * Scripts of what holds when the library has been left: lines of both sides, no queue. They may begin it again, all
+ * at the same time, and are left without it.
+ */
+static void run_after(const int *choice)
+{
+	const struct { const char *name; struct val v; } builtin[] = {
+		{ "ni", { .kind = V_NUM, .n = ni } }, { "self", { .kind = V_ID, .id = self } },
+		{ "any", { .kind = V_ID, .id = anyone } }, { "least", { .kind = V_LIMITS } },
+	};
+	struct side *s = &side[0];
+
+	run_no++;
+	t_barrier();
+	mem_reset();
+	s->vars.n = s->n_q = s->n_md = s->failed = 0;
+	for (size_t i = 0; i < sizeof(builtin) / sizeof(*builtin); i++)
+		var_set(&s->vars, builtin[i].name, &builtin[i].v);
+	for (int k = 0; k < script->n; k++)
+		run_line(s, &script->line[k], choice);
+	PtlFini();
+	t_barrier();
+}
+
 /* Every combination of the values in "with" lines. */
 static void run_all(const struct script *sc)
 {
@@ -354,7 +378,10 @@ static void run_all(const struct script *sc)
 	script = sc;
 	t_bad_ = 0;
 	do {
-		run(choice);
+		if (sc->after)
+			run_after(choice);
+		else
+			run(choice);
 		for (k = 0; k < sc->n_with && ++choice[k] == sc->with[k].n; k++)
 			choice[k] = 0;
 	} while (k < sc->n_with);
@@ -404,7 +431,7 @@ static void run_before(struct rule *r)
 	atomic_store(t_word(W_FAILED), 0);
 }
 
-static void one_rule(const struct rule *r, int xt)
+static void one_flavour(const struct rule *r, int xt)
 {
 	char name[64];
 
@@ -423,6 +450,14 @@ static void one_rule(const struct rule *r, int xt)
 		fflush(stdout);
 		_exit(1);
 	}
+}
+
+static void one_rule(const struct rule *r)
+{
+	if (!r->script || r->script->ref)
+		one_flavour(r, 0);
+	if (r->script && r->script->xt)
+		one_flavour(r, 1);
 }
 
 /* Limits that scripts can reach. */
@@ -475,15 +510,13 @@ int main(int argc, char **argv)
 		if (wanted_here(&rules[i], only))
 			lines += rules[i].script ? rules[i].script->ref + rules[i].script->xt : 1;
 	plan(lines);
-	for (int i = 0; i < n_rules; i++) {
-		if (!wanted_here(&rules[i], only))
-			continue;
-		if (!rules[i].script || rules[i].script->ref)
-			one_rule(&rules[i], 0);
-		if (rules[i].script && rules[i].script->xt)
-			one_rule(&rules[i], 1);
-	}
+	for (int i = 0; i < n_rules; i++)
+		if (wanted_here(&rules[i], only) && !(rules[i].script && rules[i].script->after))
+			one_rule(&rules[i]);
 	t_barrier();
 	PtlFini();
+	for (int i = 0; i < n_rules; i++)
+		if (wanted_here(&rules[i], only) && rules[i].script && rules[i].script->after)
+			one_rule(&rules[i]);
 	return exit_status();
 }
