@@ -53,6 +53,7 @@ static void add_line(struct script *sc, int no, enum who who, int early, char *t
 	if (!sc->line)
 		bail("memory");
 	sc->line[sc->n++] = (struct line){ no, who, early, text };
+	sc->threads |= !strncmp(text, "meanwhile ", 10);
 }
 
 static void add_with(struct script *sc, const char *file, int no, char *s)

@@ -26,7 +26,7 @@ struct script {
 	char id[48];
 	const char *file;
 	struct line *line;
-	int n, ref, xt, before, after;
+	int n, ref, xt, before, after, threads;
 	char *only, *not;
 	struct with with[MAX_WITH];
 	int n_with;

@@ -49,7 +49,7 @@ struct side {
 /* t_conform.c */
 extern const struct script *script;
 extern const struct call *calls;
-extern char line_text[600];
+extern _Thread_local char line_text[600];
 extern int early_all;
 extern int handler_ran;
 extern ptl_event_t handler_event;
@@ -72,4 +72,6 @@ void do_noevent(struct side *s, struct scan *in);
 
 /* statement.c: one statement of one side */
 void statement(struct side *s, const char *text);
+/* What is to be done meanwhile has been done. */
+void meanwhile_over(void);
 #endif

@@ -4,6 +4,10 @@
 #include "multi.h"
 #include "tap.h"
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
 #define LASTS_SLACK_MS	10
 
 /* drops N: that many were dropped here since the last such line */
@@ -87,6 +91,42 @@ static void do_lasts(struct side *s, struct scan *in)
 	} while (!s->failed && least > 2 * (double)v.n + LASTS_SLACK_MS && t_now() < until);
 	if (!s->failed && least > 2 * (double)v.n + LASTS_SLACK_MS)
 		fail(s, "it never took less than %.3f ms, too much", least);
+}
+
+/* meanwhile LINE: another thread does it, while the next line is at it; scripts that run after PtlFini */
+#define MEANWHILE_US	20000
+
+static struct {
+	pthread_t thread;
+	bool runs;
+	struct side *side;
+	char text[400];
+} other;
+
+static void *do_other(void *arg)
+{
+	(void)arg;
+	usleep(MEANWHILE_US);		/* too little on a busy machine: then it shows nothing, and fails nothing */
+	statement(other.side, other.text);
+	return NULL;
+}
+
+static void do_meanwhile(struct side *s, struct scan *in)
+{
+	scan_space(in);
+	snprintf(other.text, sizeof(other.text), "%s", in->at);
+	in->at += strlen(in->at);
+	other.side = s;
+	if (pthread_create(&other.thread, NULL, do_other, NULL))
+		bail("no thread");
+	other.runs = true;
+}
+
+void meanwhile_over(void)
+{
+	if (other.runs)
+		pthread_join(other.thread, NULL);
+	other.runs = false;
 }
 
 /* bytes OFFSET..: NAME is VALUE */
@@ -256,7 +296,7 @@ static const struct {
 	void (*fn)(struct side *s, struct scan *in);
 } statements[] = {
 	{ "expect", do_expect }, { "noevent", do_noevent }, { "drops", do_drops }, { "register", do_register },
-	{ "handler", do_handler }, { "lasts", do_lasts },
+	{ "handler", do_handler }, { "lasts", do_lasts }, { "meanwhile", do_meanwhile },
 };
 
 /* One statement of one side. */

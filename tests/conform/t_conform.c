@@ -20,6 +20,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <pthread.h>
 
 #define PT_BELL		10
 #define W_FAILED	10		/* word of the page: number of the run in which a side has failed */
@@ -28,8 +29,8 @@
 static struct side side[2] = { { .name = "i" }, { .name = "t" } };
 const struct script *script;
 const struct call *calls;
-static const struct line *line;
-char line_text[600];
+static _Thread_local const struct line *line;
+_Thread_local char line_text[600];
 static uint64_t run_no;
 int early_all;
 static int stop_at_first;
@@ -188,6 +189,8 @@ static void run_line(struct side *s, const struct line *l, const int *choice)
 		expand(buf, sizeof(buf), text, script, choice, (int)k);
 		line = l;
 		statement(s, buf);
+		if (strncmp(buf, "meanwhile ", 10))
+			meanwhile_over();
 	}
 }
 
@@ -346,12 +349,22 @@ static void run(const int *choice)
 	end();
 }
 
+/* There are threads while this one is. */
+static void *park(void *gate)
+{
+	pthread_mutex_lock(gate);
+	pthread_mutex_unlock(gate);
+	return NULL;
+}
+
 /*
  * Scripts of what holds when the library has been left: lines of both sides, no queue. They may begin it again, all
  * at the same time, and are left without it.
  */
 static void run_after(const int *choice)
 {
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread;
 	const struct { const char *name; struct val v; } builtin[] = {
 		{ "ni", { .kind = V_NUM, .n = ni } }, { "self", { .kind = V_ID, .id = self } },
 		{ "any", { .kind = V_ID, .id = anyone } }, { "least", { .kind = V_LIMITS } },
@@ -364,9 +377,17 @@ static void run_after(const int *choice)
 	s->vars.n = s->n_q = s->n_md = s->failed = 0;
 	for (size_t i = 0; i < sizeof(builtin) / sizeof(*builtin); i++)
 		var_set(&s->vars, builtin[i].name, &builtin[i].v);
+	/* an interface finds out when it is opened whether there are threads */
+	pthread_mutex_lock(&gate);
+	if (script->threads && pthread_create(&thread, NULL, park, &gate))
+		bail("%s: no thread", script->id);
 	for (int k = 0; k < script->n; k++)
 		run_line(s, &script->line[k], choice);
+	meanwhile_over();
 	PtlFini();
+	pthread_mutex_unlock(&gate);
+	if (script->threads)
+		pthread_join(thread, NULL);
 	t_barrier();
 }
 
