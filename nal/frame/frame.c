@@ -225,6 +225,19 @@ static void take_bytes(struct fr_engine *e, struct fr_msg *m, const struct p3l_s
 			p3l_copy(b, (const void *)(uintptr_t)at, n);
 }
 
+/* A get of somebody who is gone ends as those that were under way then. One of somebody who never was: no reply. */
+static void gone_reply(struct fr_engine *e, struct fr_peer *p, struct p3l_reply *r, uint64_t rlength)
+{
+	r->rlength = rlength;
+	r->mlength = 0;
+	r->target_slot = p->slot;
+	if (!p->open || !p3l_reply_begin(&e->env, e->l, r))
+		return;
+	p3l_reply_end(&e->env, e->l, r, PTL_NI_DIED_NP);
+	e->logged = true;
+	fr_flush(e);
+}
+
 /* A call has become a message. */
 static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 {
@@ -309,8 +322,12 @@ int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 	}
 	if (xt)
 		p3l_get_sent(&e->env, e->l, r->md, r->off, r->mlength, h, p->gone ? PTL_NI_FAIL : PTL_NI_OK);
-	if (!m)
-		return PTL_OK;			/* nobody there: no reply ever comes */
+	if (!m) {
+		P3_PROBE5(drop, e->l, e->l->slot, h->pt, h->match_bits, P3_DROP_NOWHERE);
+		P3_TRACED(drop(e->l, h->pt, h->match_bits, r->mlength, P3_DROP_NOWHERE));
+		gone_reply(e, p, r, r->mlength);
+		return PTL_OK;
+	}
 	h->rlength = r->rlength = r->mlength;
 	r->target_slot = p->slot;
 	request(e, p, WIRE_GET, h, m);
@@ -328,8 +345,12 @@ int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct 
 	struct fr_msg *m;
 	int rc;
 
-	if (p->gone)
-		return nowhere(e, s);
+	if (p->gone) {
+		rc = nowhere(e, s);
+		if (rc == PTL_OK)
+			gone_reply(e, p, r, s->len);
+		return rc;
+	}
 	m = fr_msg_get(e, p);
 	if (!m)
 		return FR_FULL;

@@ -142,7 +142,7 @@ struct fr_peer {
 	uint32_t uid, jid;
 	uint32_t slot;			/* what the NI calls it: initiator of events */
 	void *link;			/* the link's own */
-	bool open, gone;
+	bool open, gone;		/* gone and never open: a process that does not exist */
 	bool blocked;			/* the link had no room */
 	bool turn;			/* which channel's frame is next where both have one */
 	struct fr_chan ch[2];
@@ -209,7 +209,7 @@ void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, c
 	     int64_t rto_ns, int64_t delay_ns);
 /* @p: zeroed. From now on it can be used. */
 void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32_t uid, uint32_t jid, uint32_t slot);
-/* The peer is no more. Later calls to it behave as those to a process that does not exist. */
+/* The peer is no more. Later puts end as those to a process that does not exist, later gets as those under way did. */
 void fr_gone(struct fr_engine *e, struct fr_peer *p);
 
 /* As in struct nal_ops, and FR_FULL. */

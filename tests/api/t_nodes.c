@@ -374,7 +374,7 @@ static void t_the_others_end_and_go_on(void)
 		sent += PtlGet(g, p_id(1), PT, 0, 1, 0) == PTL_OK;
 	}
 	atomic_fetch_add(t_word(3), 1);
-	while (!atomic_load(t_word(0)) || atomic_load(t_word(3)) < 2)	/* a get of one who is gone has no end */
+	while (!atomic_load(t_word(0)) || atomic_load(t_word(3)) < 2)
 		sched_yield();
 	if (!t_rank()) {		/* the last it may get, and cannot answer */
 		kill((pid_t)atomic_load(t_word(1)), SIGSTOP);
@@ -421,6 +421,15 @@ static void t_the_others_end_and_go_on(void)
 		CHECK_INT(p_get(ieq, ev), PTL_OK);
 	} while (ev->ni_fail_type == PTL_NI_OK && t_now() < until);
 	CHECK(ev->ni_fail_type != PTL_NI_OK);
+	/* nor does a get wait for it, nor a swap */
+	OK(PtlGet(g, p_id(1), PT, 0, 1, 0));
+	CHECK_INT(p_get(ieq, ev), PTL_OK);
+	CHECK(ev->type == PTL_EVENT_REPLY_END && ev->ni_fail_type == PTL_NI_DIED_NP && ev->mlength == 0);
+	OK(PtlGetPutRegion(g, 0, h, 0, 8, p_id(1), PT, 0, 1, 0, 0));
+	CHECK_INT(p_get(ieq, ev), PTL_OK);
+	CHECK(ev->type == PTL_EVENT_SEND_END && ev->ni_fail_type == PTL_NI_FAIL);
+	CHECK_INT(p_get(ieq, ev), PTL_OK);
+	CHECK(ev->type == PTL_EVENT_REPLY_END && ev->ni_fail_type == PTL_NI_DIED_NP && ev->mlength == 0);
 	OK(PtlMDUnlink(h));
 	OK(PtlMDUnlink(g));
 	p_sync_with(p_id(t_rank() ? 0 : 2));		/* the living go on */

@@ -63,6 +63,8 @@ static void nobody_is_there(ptl_handle_md_t put, ptl_handle_md_t get)
 	if (CHECK_INT(p_get(ieq, &ev), PTL_OK))
 		CHECK(ev.type == PTL_EVENT_SEND_END && ev.ni_fail_type == PTL_NI_FAIL);
 	OK(PtlGetRegion(get, 0, 100, self, PT, 0, 2, 0));
+	if (CHECK_INT(p_get(ieq, &ev), PTL_OK))
+		CHECK(ev.type == PTL_EVENT_REPLY_END && ev.ni_fail_type == PTL_NI_DIED_NP && ev.mlength == 0);
 	CHECK_INT(probe(), 0);
 	NONE(ieq);
 	NONE(teq);

@@ -450,13 +450,17 @@ static void t_what_was_under_way_ends_with_a_failure(void)
 	EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END | PTL_NI_DIED_NP << 4);
 	CHECK(f_clean(0) && f_clean(1));
 	CHECK(f_run());
-	/* later calls: as to a process that does not exist */
+	/* later calls: puts fail as those to a process that does not exist; gets end as those under way did */
 	fresh = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
 	CHECK_INT(f_put(0, 1, fresh, 10, true, 1, 0), PTL_OK);
 	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_FAIL << 4);
 	CHECK_INT(f_get(0, 1, get, 0, 100, 1, 0), PTL_OK);
+	EVENTS(0, ev, PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END | PTL_NI_DIED_NP << 4);
+	CHECK(ev[1].rlength == 100 && ev[1].mlength == 0 && ev[1].match_bits == 1);
 	CHECK_INT(f_getput(0, 1, get, fresh, 8, 1, 0), PTL_OK);
-	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_FAIL << 4);
+	EVENTS(0, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END | PTL_NI_FAIL << 4, PTL_EVENT_REPLY_START,
+	       PTL_EVENT_REPLY_END | PTL_NI_DIED_NP << 4);
+	CHECK(ev[3].rlength == 8 && ev[3].mlength == 0);
 	NO_EVENT(0);
 	CHECK(f_clean(0));
 	f_end();
