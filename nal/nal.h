@@ -150,6 +150,18 @@ struct nal_ops {
  */
 bool nal_own_there(uint64_t addr, uint64_t len, bool to_write);
 
+/*
+ * Waiting for other processes in a call that is not one on queues (a barrier, the end of the interface): they may wait for
+ * a copy that they have left to us. To be called again and again, with the same @b, all zero but for ni; after as many ns
+ * as it says.
+ */
+struct nal_between {
+	struct nal_ni *ni;
+	uint32_t handed;
+	int64_t nap;
+};
+int64_t nal_between(void *b);
+
 extern const struct nal_ops nal_smartmap;
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */
 extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */

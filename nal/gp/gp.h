@@ -82,8 +82,8 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 void gp_cards_close(struct gp_cards *c);
 /* Who has not asked yet hears that we cannot start. Not where the launcher keeps our line. */
 void gp_cards_no(struct gp_cards *c, int code);
-/* Wait until @n others have our line, before it goes; not where the launcher keeps it. */
-void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s);
+/* Wait until @n others have our line, before it goes; not where the launcher keeps it. @meanwhile: or NULL. */
+void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s, int64_t (*meanwhile)(void *arg), void *arg);
 
 /*
  * "v1/BOOT/PID/UID/JID/PORT/ADDR[,ADDR...]", without blanks for PMI; a pid of - is none. Or "v1/fail/CODE": its node

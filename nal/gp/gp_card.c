@@ -355,7 +355,7 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 	return rc ? -1 : 0;
 }
 
-void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s)
+void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s, int64_t (*meanwhile)(void *arg), void *arg)
 {
 	int64_t end = now_ms() + (int64_t)timeout_s * 1000, left;
 	struct timespec nap = { 0, 1000000 };
@@ -365,6 +365,8 @@ void gp_cards_given(struct gp_cards *c, uint32_t n, int timeout_s)
 			nanosleep(&nap, NULL);
 		else
 			give_some(c, left < 20 ? (int)left : 20);
+		if (meanwhile)
+			meanwhile(arg);
 	}
 }
 

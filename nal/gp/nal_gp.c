@@ -531,7 +531,7 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 		gp_cards_no(&gp->cards, rc);
 	if (why[0])
 		p3_error("reaching the other nodes: %s", why);
-	gp_cards_given(&gp->cards, gp->n_far, (int)k->init_timeout_s);
+	gp_cards_given(&gp->cards, gp->n_far, (int)k->init_timeout_s, NULL, NULL);
 	gp_free(gp);
 	return rc;
 }
@@ -590,24 +590,44 @@ static bool to_wait_for(struct gp *gp)
 	return any;
 }
 
+/* Wait for a turn, until @until: 0 or ETIMEDOUT. Lock held, but for the look at our node, which may wait for us. */
+static int wait_turn(struct gp *gp, struct nal_between *b, int64_t until)
+{
+	struct timespec t;
+	int64_t nap;
+	int rc;
+
+	pthread_mutex_unlock(&gp->lock);
+	nap = nal_between(b);
+	pthread_mutex_lock(&gp->lock);
+	gp->e->now = now_ns();
+	if (all_idle(gp))
+		return 0;
+	nap += gp->e->now;
+	if (nap > until)
+		nap = until;
+	t = (struct timespec){ nap / 1000000000, nap % 1000000000 };
+	rc = pthread_cond_timedwait(&gp->turn, &gp->lock, &t);
+	return rc == ETIMEDOUT && nap < until ? 0 : rc;
+}
+
 /*
  * Until what is under way has arrived. Who answers and yet does not take it (a polled portal that is never looked at)
  * is waited for LEAVE_S seconds, who is stopped as long as he is: his end would be seen. Lock held.
  */
-static void wait_idle(struct gp *gp)
+static void wait_idle(struct gp *gp, struct nal_between *b)
 {
-	struct timespec until = { 0 };
+	int64_t until = 0;
 	int rc;
 
 	gp->leaving = true;
-	for (rc = ETIMEDOUT; !all_idle(gp); rc = pthread_cond_timedwait(&gp->turn, &gp->lock, &until)) {
+	for (rc = ETIMEDOUT; !all_idle(gp); rc = wait_turn(gp, b, until)) {
 		gp->e->now = now_ns();
 		if (rc != ETIMEDOUT)
 			continue;
 		if (!to_wait_for(gp))
 			break;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
+		until = now_ns() + 1000000000;
 	}
 	gp->leaving = false;
 }
@@ -626,6 +646,7 @@ static void tell(const struct gp *gp)
 
 static void stop(struct nal_ni *ni)
 {
+	struct nal_between b = { .ni = ni };
 	struct gp *gp = gp_of(ni);
 
 	if (gp) {
@@ -634,13 +655,13 @@ static void stop(struct nal_ni *ni)
 		gp->e->hasty = true;
 		fr_flush(gp->e);
 		ev_async_send(gp->loop, &gp->tcp.async);
-		wait_idle(gp);
+		wait_idle(gp, &b);
 		tell(gp);
 		if (!all_idle(gp))
 			p3_diag("messages to or from other nodes are left unfinished");
 		pthread_mutex_unlock(&gp->lock);
 		/* somebody may still be on his way in, and waits for our line */
-		gp_cards_given(&gp->cards, gp->n_far, (int)p3_knobs_get(NULL)->init_timeout_s);
+		gp_cards_given(&gp->cards, gp->n_far, (int)p3_knobs_get(NULL)->init_timeout_s, nal_between, &b);
 		gp_free(gp);
 	}
 	nal_smartmap.stop(ni);

@@ -216,9 +216,36 @@ int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 	return rc;
 }
 
+#define NAP_MIN 50000
+#define NAP_MAX 10000000
+
+int64_t nal_between(void *arg)
+{
+	struct nal_between *b = arg;
+	uint32_t handed = p3_load(&b->ni->l->handed);
+
+	b->ni->nal->progress(b->ni, NAL_EQ_GONE, NULL);
+	if (!b->nap || handed != b->handed)	/* what has been awaited is often followed by another one */
+		b->nap = NAP_MIN;
+	else if (b->nap < NAP_MAX)
+		b->nap *= 2;
+	b->handed = handed;
+	return b->nap;
+}
+
+/*
+ * Behind the first barrier nobody begins anything, and what was left to us is there: the last look makes it. Nobody
+ * touches our state behind the second, unless somebody died.
+ */
 void nal_stop(struct nal_ni *ni)
 {
+	struct nal_between b = { .ni = ni };
+	bool all;
+
 	if (ni->l)
 		p3_store_rel(&ni->l->up, 0);	/* M:attach.down */
-	leave_job(ni, !smartmap_barrier());	/* nobody touches our state behind this, unless somebody died */
+	all = !smartmap_barrier_between(ni->l ? nal_between : NULL, &b);	/* M:attach.all-down */
+	if (ni->l && all)
+		nal_between(&b);
+	leave_job(ni, all && !smartmap_barrier());
 }

@@ -11,7 +11,8 @@
  * 50 ms to look for dead peers that have not arrived. `arrived' is stored after the counter: a peer that dies between
  * makes the others give up although all had come, which is the safe side. The last one, who opens, never stores it: dead
  * before it has opened, it must not count as one for whom the others can wait. And who has given up and calls again has
- * arrived already: counted once more, it would open for those who have not come.
+ * arrived already: counted once more, it would open for those who have not come. Who has work to do while he waits is
+ * called for it now and then, while he spins and between short sleeps.
  */
 #include "smap_sync.h"
 
@@ -159,7 +160,7 @@ static int somebody_died(uint32_t number)
 	return 0;
 }
 
-SMAP_EXPORT int smartmap_barrier(void)
+SMAP_EXPORT int smartmap_barrier_between(smartmap_meantime_t *meantime, void *arg)
 {
 	struct smap_ctl *c = smap.ctl0;
 	uint32_t gen, me, spins, limit;
@@ -185,6 +186,12 @@ SMAP_EXPORT int smartmap_barrier(void)
 	for (spins = 0; atomic_load_explicit(&c->bar_gen, memory_order_acquire) == gen; spins++) { /* M:attach.bar-wait */
 		struct timespec ts = { 0, 50000000 };
 
+		if (meantime && (spins % 64 == 0 || spins >= limit + 20)) {
+			int64_t ns = meantime(arg);
+
+			if (ns < ts.tv_nsec)
+				ts.tv_nsec = ns;
+		}
 		if (spins < limit) {
 			smap_pause();
 		} else if (spins < limit + 20) {
@@ -197,4 +204,9 @@ SMAP_EXPORT int smartmap_barrier(void)
 		}
 	}
 	return 0;
+}
+
+SMAP_EXPORT int smartmap_barrier(void)
+{
+	return smartmap_barrier_between(NULL, NULL);
 }

@@ -262,6 +262,21 @@ void *smartmap_shared(size_t len);
  */
 int smartmap_barrier(void);
 
+/* Says for how many nanoseconds it need not be called again. */
+typedef int64_t smartmap_meantime_t(void *arg);
+
+/**
+ * smartmap_barrier_between - a barrier for who has work to do while it waits
+ * @meantime: called now and then while others have not arrived
+ * @arg: its argument
+ *
+ * As smartmap_barrier, with which it may be mixed. @meantime may be called once when the last has arrived already,
+ * and must not call a barrier itself.
+ *
+ * Return: as smartmap_barrier.
+ */
+int smartmap_barrier_between(smartmap_meantime_t *meantime, void *arg);
+
 /**
  * smartmap_alive - is the process of a peer alive?
  * @peer: its local rank

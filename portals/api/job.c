@@ -16,17 +16,40 @@
 #include "p3_rt.h"
 #include "smartmap.h"
 
+/*
+ * While we wait: others may wait for our part. Another thread may close the interface: it waits until we are out
+ * of it.
+ */
+static int64_t meanwhile(void *arg)
+{
+	struct nal_between *b = arg;
+	struct nal_ni *ni;
+	int64_t nap = 10000000;
+
+	p3_fetch_add(&p3a_waiting, 1);
+	p3_fence();			/* see p3a_send_home() */
+	ni = p3_load_acq(&p3a_table[0]);
+	if (ni) {
+		ni->env.single = __libc_single_threaded;
+		b->ni = ni;
+		nap = nal_between(b);
+	}
+	p3_fetch_add(&p3a_waiting, -1);
+	return nap;
+}
+
 /* So that ptl_info --hang sees who has come. */
-static int meet(int (*barrier)(void))
+static int meet(int (*barrier)(int64_t (*meantime)(void *), void *))
 {
 	struct nal_ni *ni = p3_load_acq(&p3a_table[0]);
+	struct nal_between b = { 0 };
 	struct p3l_wait w;
 	int rc;
 
 	if (!ni)
-		return barrier();
+		return barrier(meanwhile, &b);
 	p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_PEERS, 0, ni->n_peers, &w);
-	rc = barrier();
+	rc = barrier(meanwhile, &b);
 	p3l_wait_end(&ni->env, ni->l, &w);
 	return rc;
 }
@@ -42,11 +65,11 @@ P3A_API int PtlRtBarrier_np(void)
 	if (j->size == 1)
 		return PTL_OK;
 	if (j->source == P3_RT_PMI1)
-		return meet(p3_rt_barrier) ? PTL_FAIL : PTL_OK;
+		return meet(p3_rt_barrier_between) ? PTL_FAIL : PTL_OK;
 	/* started by hand: only those on this node can be asked */
 	if (!p3_load_acq(&p3a_table[0]) || j->nodes > 1)
 		return PTL_FAIL;
-	return meet(smartmap_barrier) ? PTL_FAIL : PTL_OK;
+	return meet(smartmap_barrier_between) ? PTL_FAIL : PTL_OK;
 }
 
 P3A_API int PtlRtPut_np(const char *key, const char *value)

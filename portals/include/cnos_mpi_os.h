@@ -69,7 +69,7 @@ void cnos_barrier_init(ptl_handle_ni_t ni);
  * cnos_barrier, cnos_pm_barrier - wait for all ranks
  * @last: 1: the last one before the process ends; not looked at
  *
- * As PtlRtBarrier_np: collective, blocks.
+ * As PtlRtBarrier_np: collective, blocks, makes progress.
  *
  * Return: 0; -1: the job could not be joined, or the barrier failed.
  * Source: The XT's start-up library.

@@ -85,6 +85,23 @@ static ssize_t take(int fd, char *buf, size_t room)
 	return recv(fd, buf, nl ? (size_t)(nl - buf) + 1 : (size_t)n, 0);
 }
 
+/* As poll(). */
+static int wait_for_input(struct p3_pmi *p, int timeout_ms)
+{
+	struct pollfd f = { p->fd, POLLIN, 0 };
+	int k;
+
+	if (!p->meantime || timeout_ms >= 0)
+		return poll(&f, 1, timeout_ms);
+	do {
+		int64_t ns = p->meantime(p->arg);
+		struct timespec t = { ns / 1000000000, ns % 1000000000 };
+
+		k = ppoll(&f, 1, &t, NULL);
+	} while (!k);
+	return k;
+}
+
 /* One line without its newline. 0, -ETIMEDOUT, -EPIPE, -EPROTO (too long). */
 static int read_line(struct p3_pmi *p, char *line, size_t len, int timeout_ms)
 {
@@ -92,9 +109,8 @@ static int read_line(struct p3_pmi *p, char *line, size_t len, int timeout_ms)
 	size_t have = 0;
 
 	for (;;) {
-		struct pollfd f = { p->fd, POLLIN, 0 };
 		int64_t left = end - now_ms();
-		int k = poll(&f, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
+		int k = wait_for_input(p, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
 		ssize_t n;
 
 		if (k < 0 && errno == EINTR)

@@ -25,6 +25,8 @@ struct p3_pmi {
 	int kvsname_max, key_max, value_max;
 	char kvsname[256];
 	char err[256];		/* one sentence after a failure */
+	int64_t (*meantime)(void *);	/* NULL, or called in a wait without end; it need not be again for so many ns */
+	void *arg;
 };
 
 /* Does the environment name a PMI-1 launcher? 1 yes, 0 no, -1 half-set (err filled). */

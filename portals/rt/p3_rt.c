@@ -861,7 +861,7 @@ void p3_rt_drain(void)
 		p3_log_drain();
 }
 
-int p3_rt_barrier(void)
+int p3_rt_barrier_between(int64_t (*meantime)(void *arg), void *arg)
 {
 	const struct p3_rt_job *j = p3_rt_get(NULL);
 	int rc;
@@ -873,9 +873,17 @@ int p3_rt_barrier(void)
 	if (j->source != P3_RT_PMI1)
 		return -ENOSYS;
 	pthread_mutex_lock(&lock);
+	the_pmi.meantime = meantime;
+	the_pmi.arg = arg;
 	rc = p3_pmi_barrier(&the_pmi, -1);
+	the_pmi.meantime = NULL;
 	pthread_mutex_unlock(&lock);
 	return rc;
+}
+
+int p3_rt_barrier(void)
+{
+	return p3_rt_barrier_between(NULL, NULL);
 }
 
 int p3_rt_put(const char *key, const char *value)

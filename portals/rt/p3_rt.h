@@ -59,6 +59,8 @@ void p3_rt_set_jid(uint32_t jid);	/* of interfaces opened from now on */
 
 /* PMI barrier over all ranks of the job; no-op for a job of one. 0 or -errno. */
 int p3_rt_barrier(void);
+/* @meantime is called now and then meanwhile; it says for how many ns it need not be called again. */
+int p3_rt_barrier_between(int64_t (*meantime)(void *arg), void *arg);
 
 /* Key-value exchange over all ranks (collective calls: put, barrier, get). -ENOSYS without a launcher. */
 int p3_rt_put(const char *key, const char *value);

@@ -125,6 +125,12 @@ tests_api_t_handed_LDADD = $(T_LIBS)
 P3_TESTS += api/waiters-2:tests/api/t_waiters:ranks=2,limit=120 \
 	api/handed-2:tests/api/t_handed:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
 	api/handed-8:tests/api/t_handed:ranks=8,limit=180,env=PTL_ADOPT=none+PTL_CMA=no
+check_PROGRAMS += tests/api/t_between
+tests_api_t_between_SOURCES = tests/api/t_between.c
+tests_api_t_between_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_between_LDADD = $(T_LIBS)
+P3_TESTS += api/between-2:tests/api/t_between:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
+	api/between-6:tests/api/t_between:ranks=6,env=PTL_ADOPT=none+PTL_CMA=no
 check_PROGRAMS += tests/api/t_home tests/api/t_wild
 tests_api_t_home_SOURCES = tests/api/t_home.c
 tests_api_t_home_CPPFLAGS = $(T_CPPFLAGS)

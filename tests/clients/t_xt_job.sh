@@ -7,7 +7,7 @@ for h in "${MPT_HYDRA:-}" "${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpiexec.hyd
 done
 [ -n "$h" ] || { echo "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)" >&2; exit 77; }
 export MPT_HYDRA=$h
-echo 1..4
+echo 1..5
 "$P3_SRC/tools/aprun" -n 4 "$P3_BUILD/tests/clients/job" >out 2>err </dev/null
 [ $? = 0 ] && [ "$(grep -c 'of 4 is well$' out)" = 4 ] && [ ! -s err ] &&
 	echo "ok 1 - words, maps and barriers of four ranks" ||
@@ -27,3 +27,6 @@ if grep -qs 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
 else
 	echo "ok 4 - 70 ranks on three nodes # SKIP no libev: no network"
 fi
+PTL_ADOPT=none PTL_CMA=no "$P3_SRC/tools/aprun" -n 4 "$P3_BUILD/tests/api/t_between" >out 2>err </dev/null
+[ $? = 0 ] && [ ! -s err ] && echo "ok 5 - copies left to ranks that wait in the launcher's barrier" ||
+	{ echo "not ok 5 - copies left to ranks that wait in the launcher's barrier"; sed 's/^/# /' out err >&2; }

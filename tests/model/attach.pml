@@ -4,7 +4,7 @@
  *
  * Begin: each says which pid it wants, or that it cannot start; a barrier; nobody starts if one cannot, else each publishes its
  * region; a barrier. Then they use each other's regions, with a barrier of the program's own now and then, which it may call
- * again when it has failed. End: not up any more; a barrier; the region is freed if that says that all have come.
+ * again when it has failed. End: not up any more; two barriers; the region is freed if both say that all have come.
  * Barrier: one counter, one generation, and per rank which generation it has arrived at; who waits gives up when somebody is
  * dead that has not arrived. A process dies at any step; what it has stored reaches memory before others see its death.
  *
@@ -177,7 +177,11 @@ proctype rank(byte me) {
 #ifdef BUG_FREE_AT_ONCE
 		ok = 1;
 #else
-		barrier();
+		barrier();					/* M:attach.all-down */
+		if
+		:: ok -> barrier()
+		:: else
+		fi;
 #endif
 leave:		STORE(me, ROOT + me, 0);			/* M:attach.unpublish */
 		if

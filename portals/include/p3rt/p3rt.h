@@ -147,7 +147,7 @@ int PtlOversubscribed_np(void);
  *
  * Collective; blocks until all ranks have called it. It goes through the launcher; in a job that was started by
  * hand it goes through shared memory: for the ranks of this node, and only while an interface is open. It is meant
- * for start and end, not for computing.
+ * for start and end, not for computing. Progress is made meanwhile.
  *
  * Return:
  *   PTL_FAIL: the launcher is gone, another rank has died, or there is nobody to ask
