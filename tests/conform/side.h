@@ -57,6 +57,7 @@ extern ptl_event_t handler_event;
 void fail(struct side *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int other_failed(void);
 int shared(void);
+void stop_other(int stop);
 double deadline(void);			/* of an event that is awaited from now on */
 void own_ids(ptl_uid_t *uid, ptl_jid_t *jid);
 ptl_sr_value_t reg(ptl_sr_index_t i);

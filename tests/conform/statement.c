@@ -129,6 +129,19 @@ void meanwhile_over(void)
 	other.runs = false;
 }
 
+/* stop: the other side does not run, until go or the end of our lines */
+static void do_stop(struct side *s, struct scan *in)
+{
+	(void)s, (void)in;
+	stop_other(1);
+}
+
+static void do_go(struct side *s, struct scan *in)
+{
+	(void)s, (void)in;
+	stop_other(0);
+}
+
 /* bytes OFFSET..: NAME is VALUE */
 static void compare(struct side *s, const struct val *a, const struct val *b)
 {
@@ -297,6 +310,7 @@ static const struct {
 } statements[] = {
 	{ "expect", do_expect }, { "noevent", do_noevent }, { "drops", do_drops }, { "register", do_register },
 	{ "handler", do_handler }, { "lasts", do_lasts }, { "meanwhile", do_meanwhile },
+	{ "stop", do_stop }, { "go", do_go },
 };
 
 /* One statement of one side. */

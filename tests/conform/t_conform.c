@@ -25,6 +25,7 @@
 #define PT_BELL		10
 #define W_FAILED	10		/* word of the page: number of the run in which a side has failed */
 #define W_SYNCS		11		/* words: synchronising messages sent by each rank */
+#define W_PIDS		13		/* words */
 
 static struct side side[2] = { { .name = "i" }, { .name = "t" } };
 const struct script *script;
@@ -86,6 +87,36 @@ long long grown(const struct side *s, ptl_sr_index_t i)
 	if (i == PTL_SR_RECV_COUNT)
 		n -= (long long)(atomic_load(t_word(W_SYNCS + other)) - s->base_syncs[other]);
 	return n;
+}
+
+/* The other rank does not run any more, or again. */
+static pid_t stopped;
+
+void stop_other(int stop)
+{
+	char file[64], text[512] = "";
+
+	if (shared() || stop == !!stopped)
+		return;
+	if (!stop) {
+		kill(stopped, SIGCONT);
+		stopped = 0;
+		return;
+	}
+	stopped = (pid_t)atomic_load(t_word(W_PIDS + !t_rank()));
+	kill(stopped, SIGSTOP);
+	snprintf(file, sizeof(file), "/proc/%d/stat", (int)stopped);
+	for (double until = deadline(); t_now() < until; usleep(100)) {
+		FILE *f = fopen(file, "r");
+		size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+		text[n] = 0;
+		if (f)
+			fclose(f);
+		if (strstr(text, ") T "))
+			return;
+	}
+	bail("%s: the other rank does not stop", script->id);
 }
 
 double deadline(void)
@@ -293,6 +324,7 @@ static void check_left(struct side *s)
 static void end(void)
 {
 	line = NULL;
+	stop_other(0);
 	for (int i = 0; i < 2; i++)
 		if (side[i].mine)
 			check_queues(&side[i]);
@@ -323,6 +355,7 @@ static void run(const int *choice)
 		const struct line *l = &script->line[k];
 
 		if (k && l->who != cur) {
+			stop_other(0);
 			for (int i = 0; i < 2; i++)
 				if (side[i].mine)
 					settle(&side[i]);
@@ -521,6 +554,7 @@ int main(int argc, char **argv)
 	if (patience)
 		p_patience = atof(patience);
 	hang_bell();
+	atomic_store(t_word(W_PIDS + t_rank()), (uint64_t)getpid());
 	t_barrier();
 	for (int i = 0; i < 2; i++) {
 		side[i].mine = i ? p_tgt : p_ini;
