@@ -172,6 +172,33 @@ static void on_writable(void *ctx, uint32_t rank)
 		fr_writable(gp->e, p);
 }
 
+static const struct tcp_place *on_place(void *ctx, uint32_t rank)
+{
+	struct gp *gp = ctx;
+
+	return gp->far_of[rank] ? &gp->far[gp->far_of[rank] - 1].place : NULL;
+}
+
+/* Its end is its launcher's to tell, or its own. That it was never found, or that the network has failed, is ours. */
+static void tell_gone(struct gp *gp, uint32_t rank)
+{
+	const struct tcp_out *o = &gp->tcp.out[rank];
+	const struct tcp_place *p = on_place(gp, rank);
+	uint32_t node = gp->job->node_of[rank];
+	char addr[INET_ADDRSTRLEN];
+
+	if (o->met && (!o->err || o->err == ECONNRESET || o->err == EPIPE)) {
+		p3_diag("rank %u of node %u has closed its connections", rank, node);
+	} else if (o->met) {
+		P3_LOG_AT(gp->told++ ? P3_LOG_DIAG : P3_LOG_WARN, "the connection to rank %u of node %u has failed: %s",
+			  rank, node, strerror(o->err));
+	} else {
+		P3_LOG_AT(gp->told++ ? P3_LOG_DIAG : P3_LOG_WARN, "rank %u of node %u cannot be reached at %s, port "
+			  "%u: %s", rank, node, inet_ntop(AF_INET, &o->addr, addr, sizeof(addr)), p ? p->port : 0,
+			  o->err ? strerror(o->err) : "the connection was refused by the process there");
+	}
+}
+
 static void on_gone(void *ctx, uint32_t rank)
 {
 	struct gp *gp = ctx;
@@ -179,19 +206,12 @@ static void on_gone(void *ctx, uint32_t rank)
 
 	if (p)
 		fr_gone(gp->e, p);
-	p3_diag("rank %u of node %u has closed its connections", rank, gp->job->node_of[rank]);
+	tell_gone(gp, rank);
 }
 
 static bool on_known(void *ctx, uint32_t rank)
 {
 	return peer_of_rank(ctx, rank) != NULL;
-}
-
-static const struct tcp_place *on_place(void *ctx, uint32_t rank)
-{
-	struct gp *gp = ctx;
-
-	return gp->far_of[rank] ? &gp->far[gp->far_of[rank] - 1].place : NULL;
 }
 
 static const struct tcp_user user = {
@@ -441,6 +461,11 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
 	p3_info("process id %u listens on TCP port %u", pid, place.port);
+	rc = bind_to.s_addr == htonl(INADDR_LOOPBACK) ? tcp_reach(bind_to) : 0;
+	if (rc) {
+		snprintf(why, len, "127.0.0.1: %s; is the loopback device up (ip link set lo up)?", strerror(rc));
+		return PTL_FAIL;
+	}
 	if (gp_card_print(line, size, gp->job->boot, pid, ni->uid, ni->jid, &place)) {
 		snprintf(why, len, "too many addresses");
 		return PTL_FAIL;

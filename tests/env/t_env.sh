@@ -62,13 +62,14 @@ row() {
 			case $made in *\ *) made=${made#* } ;; *) made=- ;; esac ;;
 		rank[01]:*) where=${made:4:1} made=${made#rank?:} ;;
 		each:*) where=each made=${made#each:} ;;
-		nodes:*) multi+=(-N 1) made=-
+		nodes:*) multi+=(-N 1) made=${made#nodes:}
 			grep -q "define HAVE_LIBEV" "$B/config.h" ||
 				why="this build has no network (Debian package libev-dev)" ;;
 		*) break ;;
 		esac
 	done
 	case $made in *undumpable:) args=undumpable made=${made%undumpable:} ;; esac
+	made=${made# }
 	[ "$made" = - ] && made=
 	if [ -z "$why" ] && [[ $made == *setpriv* ]] &&
 	   ! setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$prog" 2>/dev/null; then

@@ -295,6 +295,9 @@ static void t_nobody_listens(void)
 	tcp_stop(&end[1].t);
 	CHECK_INT(send_frame(0, 0, 10), 1);
 	CHECK(until(&end[0].gone, 1));
+	CHECK(!end[0].t.out[1].met);		/* and it can be said why */
+	CHECK_INT(end[0].t.out[1].err, ECONNREFUSED);
+	CHECK_INT(ntohl(end[0].t.out[1].addr.s_addr), INADDR_LOOPBACK);
 	CHECK_INT(send_frame(0, 0, 10), 1);
 	stop();
 }

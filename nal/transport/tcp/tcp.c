@@ -156,7 +156,7 @@ static void lost(struct tcp_out *o)
 }
 
 static void out_connect(struct tcp_out *o);
-static void next_address(struct tcp_out *o);
+static void next_address(struct tcp_out *o, int err);
 
 static void start_timer(struct tcp_out *o, double s)
 {
@@ -174,7 +174,7 @@ static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
 	else if (o->state == TCP_CONNECTING && pending(o->fd, POLLOUT))
 		return;				/* out_event() comes */
 	else if (o->state == TCP_CONNECTING)
-		next_address(o);
+		next_address(o, ETIMEDOUT);
 	else if (o->in && pending(o->in->fd, POLLIN))
 		start_timer(o, GRACE_S);
 	else
@@ -298,6 +298,8 @@ static void in_event(struct ev_loop *loop, ev_io *w, int events)
 	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0) {
+		if (c->proved && n < 0)
+			t->out[c->rank].err = errno;
 		in_close(c);
 		return;
 	}
@@ -320,6 +322,7 @@ static void in_event(struct ev_loop *loop, ev_io *w, int events)
 		t->strangers--;
 		c->have = 0;
 		t->out[c->rank].in = c;
+		t->out[c->rank].met = true;
 		return;
 	}
 	if (!deliver(c))
@@ -388,8 +391,10 @@ static void out_connect(struct tcp_out *o)
 		struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(p->port),
 			.sin_addr = p->addr[o->tried++] };
 
+		o->addr = sa.sin_addr;
 		o->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		if (o->fd < 0) {
+			o->err = errno;
 			not_yet(o);
 			return;
 		}
@@ -403,7 +408,7 @@ static void out_connect(struct tcp_out *o)
 			start_timer(o, o->t->patience);
 			return;
 		}
-		bad = errno;
+		bad = o->err = errno;
 		close(o->fd);
 		o->fd = -1;
 		if (try_again(bad)) {
@@ -416,8 +421,9 @@ static void out_connect(struct tcp_out *o)
 	start_timer(o, 0.);
 }
 
-static void next_address(struct tcp_out *o)
+static void next_address(struct tcp_out *o, int err)
 {
+	o->err = err;
 	out_close(o, TCP_IDLE);
 	out_connect(o);
 }
@@ -473,6 +479,7 @@ static void out_read(struct tcp_out *o)
 	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0 || o->state == TCP_READY) {
+		o->err = n < 0 ? errno : 0;
 		not_yet(o);
 		return;
 	}
@@ -481,7 +488,7 @@ static void out_read(struct tcp_out *o)
 		return;
 	if (o->state == TCP_GREETING) {
 		if (get32(o->hello) != GREETS || get32(o->hello + 4) != HANDSHAKE)
-			next_address(o);		/* somebody else listens there */
+			next_address(o, EPROTO);	/* somebody else listens there */
 		else
 			say_hello(o);
 		return;
@@ -492,6 +499,8 @@ static void out_read(struct tcp_out *o)
 		return;
 	}
 	o->state = TCP_READY;
+	o->met = true;
+	o->err = 0;
 	set(o->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	o->t->user->writable(o->t->ctx, o->rank);
 }
@@ -509,7 +518,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 			return;
 		}
 		if (err) {
-			next_address(o);
+			next_address(o, err);
 			return;
 		}
 		o->state = TCP_GREETING;
@@ -601,6 +610,19 @@ static int listen_at(struct in_addr addr, uint16_t port)
 	rc = -errno;
 	close(fd);
 	return rc;
+}
+
+int tcp_reach(struct in_addr addr)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(9) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+
+	/* sends nothing: is there a way? What is short now says nothing about that */
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, sizeof(sa)) && !try_again(errno))
+		err = errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port)

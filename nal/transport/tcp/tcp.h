@@ -31,7 +31,7 @@ struct tcp_user {
 	/* Bytes of one frame from @rank; false: they make no sense, close. */
 	bool (*frame)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n);
 	void (*writable)(void *ctx, uint32_t rank);	/* tcp_send() has room again */
-	/* it will never be there again; all that it sent has been delivered */
+	/* it will never be there again; all that it sent has been delivered. tcp.out[rank] says why: met, err, addr */
 	void (*gone)(void *ctx, uint32_t rank);
 	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
 	const struct tcp_place *(*place)(void *ctx, uint32_t rank);
@@ -54,6 +54,9 @@ struct tcp_out {
 	uint8_t *rest;			/* of a frame that went half */
 	uint32_t rest_len, rest_at;
 	struct tcp_in *in;		/* its connection to us, if it has one */
+	bool met;			/* there has been a connection, either way */
+	int err;			/* why there is none (any more); 0: it was closed */
+	struct in_addr addr;		/* the last that was tried */
 };
 enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
 
@@ -77,6 +80,8 @@ struct tcp {
  * Listen at @addr, at the first free one of @n @ports (host order; 0: any): 0 or -errno. It goes to @port.
  */
 int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port);
+/* Can anybody here reach @addr, one of this machine's? 0, or an errno. */
+int tcp_reach(struct in_addr addr);
 /* Give the link a frame for @rank: 0, or 1: no room now; tcp_user.writable() or gone() follows. The payload is
  * there. */
 int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len);
