@@ -48,6 +48,7 @@ struct gp {
 	struct tcp tcp;
 	struct gp_cards cards;
 	bool running;			/* the thread */
+	pid_t owner;
 	pthread_t thread;
 	pthread_mutex_t lock;		/* all below, tcp, engine; held by the thread unless it sleeps */
 	pthread_cond_t turn;		/* something may have been acknowledged, or somebody is gone */

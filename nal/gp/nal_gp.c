@@ -473,6 +473,8 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	return PTL_OK;
 }
 
+static void at_exit(void);
+
 static int run(struct gp *gp)
 {
 	static bool handler;
@@ -491,7 +493,9 @@ static int run(struct gp *gp)
 	ev_prepare_start(gp->loop, &gp->prepare);
 	ev_timer_init(&gp->timer, on_timer, 0., 0.);
 	ev_set_loop_release_cb(gp->loop, release, acquire);
+	gp->owner = getpid();
 	the_gp = gp;
+	p3_rt_at_end(at_exit);
 	if (!handler && !pthread_atfork(NULL, NULL, in_child))
 		handler = true;
 	rc = start_thread(&gp->thread, interrupt_thread, gp);
@@ -655,6 +659,38 @@ static void wait_idle(struct gp *gp, struct nal_between *b)
 		until = now_ns() + 1000000000;
 	}
 	gp->leaving = false;
+}
+
+/*
+ * The process ends, and has not closed: whoever has seen SEND_END may do so at once, and what he sent stands in our
+ * queues. As wait_idle(), but a signal handler may have called exit() in the midst of a call: so no lock is waited for
+ * without end, and none of the core's is taken.
+ */
+static void at_exit(void)
+{
+	struct timespec nap = { 0, 200000 }, soon;
+	struct gp *gp = the_gp;		/* NULL in the child of a fork */
+	int64_t ask = 0;
+	bool more = true;
+
+	while (more && gp && gp == the_gp && gp->owner == getpid()) {
+		clock_gettime(CLOCK_REALTIME, &soon);
+		soon.tv_sec++;
+		if (pthread_mutex_timedlock(&gp->lock, &soon))
+			return;
+		more = gp->running && !gp->leaving && !all_idle(gp);
+		if (more && now_ns() >= ask) {
+			gp->e->now = now_ns();
+			ask = gp->e->now + 1000000000;
+			gp->e->hasty = true;
+			more = to_wait_for(gp);
+			fr_flush(gp->e);
+			ev_async_send(gp->loop, &gp->tcp.async);
+		}
+		pthread_mutex_unlock(&gp->lock);
+		if (more)
+			nanosleep(&nap, NULL);
+	}
 }
 
 /* What the engine has seen. */

@@ -63,6 +63,7 @@ static char the_err[600];
 static enum { RT_NEW, RT_OK, RT_BAD } state;
 static int pmi_shared;			/* another client of this process owns the connection */
 static int armed, exit_status;		/* the job has a launcher; what exit() was called with */
+static void (*before_end)(void);	/* p3_rt_at_end() */
 static int done;			/* whatever the exit status, this rank has ended well */
 static uint32_t told_jid;		/* by PtlSetJID; 0: not */
 static int node_cores;			/* cores that the ranks of this node may use together */
@@ -627,7 +628,10 @@ static void end_job(int status)
 __attribute__((destructor)) static void at_end(void)
 {
 	int shared = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
+	void (*first)(void) = __atomic_load_n(&before_end, __ATOMIC_RELAXED);
 
+	if (first)
+		first();
 	if (!armed || !p3_pmi_usable(&the_pmi))
 		return;
 	if (!shared && (!exit_status || library_closed())) {
@@ -642,6 +646,11 @@ __attribute__((destructor)) static void at_end(void)
 			 "the job ends");
 		end_job(1);
 	}
+}
+
+void p3_rt_at_end(void (*fn)(void))
+{
+	__atomic_store_n(&before_end, fn, __ATOMIC_RELAXED);
 }
 
 void p3_rt_done(int yes)

@@ -81,6 +81,9 @@ int p3_rt_reorder(int method, const char *file, const uint32_t *node_of_slot, ui
  * status. A rank that exits with a status other than 0 before that (before PtlFini) has failed, and takes the job along. */
 void p3_rt_done(int yes);
 
+/* @fn is called first when the process ends by exit(), behind the program's own exit handlers, which may still close. */
+void p3_rt_at_end(void (*fn)(void));
+
 /* Where there is a launcher: wait until it has taken what we wrote. To be called between a p3_error() and anything that
  * lets a rank end the job for it: the launcher drops what it has not read by then. */
 void p3_rt_drain(void);

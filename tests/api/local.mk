@@ -131,6 +131,11 @@ tests_api_t_between_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_between_LDADD = $(T_LIBS)
 P3_TESTS += api/between-2:tests/api/t_between:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no \
 	api/between-6:tests/api/t_between:ranks=6,env=PTL_ADOPT=none+PTL_CMA=no
+check_PROGRAMS += tests/api/t_exit
+tests_api_t_exit_SOURCES = tests/api/t_exit.c tests/api/ptl.h
+tests_api_t_exit_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_exit_LDADD = $(T_LIBS)
+P3_TESTS += api/exit-2:tests/api/t_exit:ranks=2 api/exit-net:tests/api/t_exit:ranks=4,pernode=1
 check_PROGRAMS += tests/api/t_home tests/api/t_wild
 tests_api_t_home_SOURCES = tests/api/t_home.c
 tests_api_t_home_CPPFLAGS = $(T_CPPFLAGS)
