@@ -250,11 +250,14 @@ static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct fr_msg *m;
-	uint64_t len = length_of(e->l, s);
+	bool whole = s->len == P3L_WHOLE;
+	uint64_t len;
 	int rc;
 
 	if (p->gone)
 		return nowhere(e, s);
+again:
+	len = length_of(e->l, s);
 	m = fr_msg_get(e, p);
 	if (!m)
 		return FR_FULL;
@@ -265,11 +268,15 @@ int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 			return FR_FULL;
 		}
 	}
-	s->len = len;			/* what there is room for, whatever another thread makes of the MD */
+	s->whole = whole;
+	s->len = len;
 	rc = p3l_send_begin(&e->env, e->l, s);
 	if (rc != PTL_OK) {
 		fr_msg_put(e, p, m);
-		return rc;
+		if (rc != P3L_AGAIN)
+			return rc;
+		s->len = P3L_WHOLE;	/* another thread has updated the MD */
+		goto again;
 	}
 	h->rlength = s->len;
 	request(e, p, WIRE_PUT, h, m);

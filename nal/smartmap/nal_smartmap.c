@@ -195,6 +195,20 @@ static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
 	return s->md.idx < P3L_MAX_MD ? p3l_md(ni->l, s->md.idx)->length : 0;
 }
 
+/* p3l_send_begin() of @len bytes, what the MD had: another thread may have made it longer, than there is room for. */
+static inline int begin_of(struct nal_ni *ni, struct p3l_send *s, uint64_t len)
+{
+	bool whole = s->len == P3L_WHOLE;
+	int rc;
+
+	s->whole = whole;
+	s->len = len;
+	rc = p3l_send_begin(&ni->env, ni->l, s);
+	if (p3_unlikely(rc == P3L_AGAIN))
+		s->len = P3L_WHOLE;
+	return rc;
+}
+
 /*
  * The mark was there after @i pauses. Looking takes the line from the owner who is about to write it, and holds him up
  * by as long as a message takes; looking late holds us up. How long he needs depends on the distance between the cores,
@@ -248,11 +262,12 @@ static inline void still_polled(struct nal_ni *ni, uint32_t slot, struct nal_pee
 		flush_lane(ni, slot, p, pt);
 }
 
+/* There is room for @len bytes. */
 static int put_inbox(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h, struct p3l_send *s,
-		     bool polled)
+		     uint64_t len, bool polled)
 {
 	char buf[P3L_LANE_MAX];
-	int rc = p3l_send_begin(&ni->env, ni->l, s);
+	int rc = begin_of(ni, s, len);
 	uint32_t was;
 
 	if (p3_unlikely(rc != PTL_OK))
@@ -308,8 +323,7 @@ static __attribute__((noinline)) int put_behind(struct nal_ni *ni, uint32_t slot
 
 	if (len > P3L_LANE_MAX || !p3l_lane_room(p->l, ni->l->slot, &p->tx, len))
 		return PTL_NO_SPACE;
-	s->len = len;
-	rc = p3l_send_begin(&ni->env, ni->l, s);
+	rc = begin_of(ni, s, len);
 	if (rc != PTL_OK)
 		return rc;
 	h->rlength = s->len;
@@ -431,14 +445,16 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 	/* an ordinary put never goes behind a polled one: it would wait with it, and a later direct put overtake it */
 	if (!polled)
 		stream = streams(ni, p);
+again:
 	if (polled || (p->polls && !stream && (!p->polled || polled_gone(ni, p)))) {
 		uint64_t len = length_of(ni, s);
 		bool fits = len <= (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) && h->pt < 256 &&
 			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
 
 		if (p3_likely(fits)) {
-			s->len = len;		/* what there is room for, whatever another thread makes of the MD */
-			rc = put_inbox(ni, slot, p, h, s, polled);
+			rc = put_inbox(ni, slot, p, h, s, len, polled);
+			if (p3_unlikely(rc == P3L_AGAIN))
+				goto again;
 			if (polled) {
 				p->polled = p->small = true;
 				p->polled_end = p->tx.tail;
@@ -453,6 +469,8 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		}
 	}
 	rc = put_direct(ni, slot, p, h, s);
+	if (p3_unlikely(rc == P3L_AGAIN))
+		goto again;
 	if (slot != ni->l->slot && !stream)
 		look_at_owner(ni, p);
 out:

@@ -20,7 +20,7 @@ static inline bool ready(const struct nal_ni *ni, uint32_t eq)
 	uint32_t head = p3_load(&ni->l->eq[eq].head);
 	const uint32_t *word = &e->ring[p3l_eq_place(head) & e->mask].word;
 
-	return (int32_t)(p3_load_acq(word) - (head << 1 | 1)) >= 0;	/* M:sleep.ready */
+	return !p3l_eq_early(p3_load_acq(word), head, e->mask + 1);	/* M:sleep.ready */
 }
 
 /*

@@ -63,6 +63,7 @@ static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_
 	s.md = p3a_ref(mdh);
 	s.loff = loff;
 	s.len = len;
+	s.whole = false;
 	s.match_bits = bits;
 	s.hdr_data = hdr_data;
 	s.pt = pt;
@@ -194,7 +195,9 @@ static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint6
 		return rc;
 	if (p3a_ni_of(pmd, P3A_MD) != ni)
 		return p3a_ni_of(pmd, P3A_MD) ? PTL_MD_ILLEGAL : PTL_MD_INVALID;
-	if (len == P3L_WHOLE) {
+	s.whole = len == P3L_WHOLE;
+again:
+	if (s.whole) {
 		if (s.md.idx >= P3L_MAX_MD)
 			return PTL_MD_INVALID;
 		len = p3_load(&p3l_md(ni->l, s.md.idx)->length);	/* of a stale one: refused by the NAL */
@@ -212,7 +215,10 @@ static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint6
 	s.hdr_data = hdr_data;
 	s.pt = r.pt = pt;
 	r.off = goff;
-	return ni->nal->getput(ni, (uint32_t)ni->nal->find(ni, target), &h, &s, &r);
+	rc = ni->nal->getput(ni, (uint32_t)ni->nal->find(ni, target), &h, &s, &r);
+	if (p3_unlikely(rc == P3L_AGAIN))
+		goto again;
+	return rc;
 }
 
 P3A_API int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target, ptl_pt_index_t pt,

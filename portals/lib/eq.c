@@ -127,15 +127,17 @@ bool p3l_eq_valid(const struct p3l_ni *ni, struct p3l_ref r)
  */
 int p3l_eq_free(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
-	struct p3l_eq *q = &ni->eq[r.idx];
+	struct p3l_eq *q = &ni->eq[r.idx % P3L_MAX_EQ];
+	int rc = PTL_EQ_INVALID;
 
-	if (!p3l_eq_valid(ni, r))
-		return PTL_EQ_INVALID;
 	p3l_own_lock(env, ni);
-	p3_store(&q->gen, q->gen + 1);
-	p3_store_rel(&q->flags, P3L_EQ_LIMBO);
+	if (p3l_eq_valid(ni, r)) {
+		p3_store(&q->gen, q->gen + 1);
+		p3_store_rel(&q->flags, P3L_EQ_LIMBO);
+		rc = PTL_OK;
+	}
 	p3l_own_unlock(env, ni);
-	return PTL_OK;
+	return rc;
 }
 
 uint32_t p3l_eq_reserve(struct p3l_ni *ni, uint32_t eq)
@@ -201,7 +203,7 @@ void p3l_eq_took(struct p3l_ni *ni, uint32_t eq, bool told)
 int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struct p3l_slot *out, bool take)
 {
 	struct p3l_eq *q = &ni->eq[eq];
-	uint32_t n = 1u << (p3_load(&q->log2) & 31), word;
+	uint32_t n = 1u << (p3_load(&q->log2) & 31), word, tail;
 	int rc = 0;
 
 	for (;;) {
@@ -214,7 +216,7 @@ int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 		}
 		word = p3_load_acq(&s->word);	/* M:eq.look */
 		ahead = (int32_t)(word - (q->head << 1 | 1));
-		if (p3_likely(ahead < 0))
+		if (p3_likely(p3l_eq_early(word, q->head, n)))
 			break;				/* not posted yet */
 		if (p3_likely(ahead == 0)) {
 			p3l_copy(out, s, sizeof(*out));		/* M:eq.copy-plain */
@@ -232,11 +234,11 @@ int p3l_eq_next(const struct p3l_env *env, struct p3l_ni *ni, uint32_t eq, struc
 			}
 		}
 		/* overrun: the oldest survivor is a lap behind the newest ticket (SPEC-NOTES: overrun) */
+		tail = p3_load(&q->tail);	/* M:eq.tail */
+		if (p3_unlikely(ahead < 0 ? tail - q->head <= n : tail == q->head))
+			break;		/* not posted, nor what stood there laps before; or a peer wrote there */
 		q->dropped = 1;			/* M:eq.overrun-plain */
-		word = p3_load(&q->tail) - n;	/* M:eq.tail */
-		if (p3_unlikely((int32_t)(word + n - q->head) < 0))	/* overwritten: no walk of 2^31 steps */
-			p3_store(&q->head, word + n - 1);
-		p3_store_rel(&q->head, (int32_t)(word - q->head) > 0 ? word : q->head + 1);
+		p3_store_rel(&q->head, tail - q->head > n ? tail - n : q->head + 1);
 	}
 	return rc;
 }

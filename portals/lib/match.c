@@ -205,15 +205,15 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	struct p3l_md *md;
 	uint64_t off, mlength;
 	uint32_t i;
-	bool later, own = ni->slot == env->self - 1;
+	bool later, own = ni->slot == env->self - 1, lockless;	/* not to be asked of the record: a peer may write there */
 	int eq;
 
 	if (p3_unlikely(h->pt >= P3L_MAX_PT || h->pt > ni->max_pt || h->ac >= P3L_MAX_AC || !admits(&ni->ac[h->ac], h))) {
 		dropped(ni, h, false);
 		goto drop;
 	}
-	op->lockless = own && p3l_pt_alone(env, h->pt);
-	if (!op->lockless)
+	op->lockless = lockless = own && p3l_pt_alone(env, h->pt);
+	if (!lockless)
 		p3l_lock(env, ni, h->pt);
 	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* M:polled.behind looked at behind the lock: see polled.c */
 		if (h->type != P3L_PUT) {
@@ -266,7 +266,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	p3_store_rel(&op->state, P3L_OP_PREP);	/* M:polled.prep */
 	P3L_POINT("prep");
 
-	if (op->lockless)
+	if (lockless)
 		md->pending++;
 	else
 		p3_fetch_add(&md->pending, 1);	/* M:unlink.pend */
@@ -297,7 +297,7 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 		md->spent_link = op->link;
 	p3_store_rel(&op->state, P3L_OP_MOVE);
 	P3L_POINT("matched");
-	if (!op->lockless)
+	if (!lockless)
 		p3l_unlock(ni, h->pt);
 	if (h->type != P3L_GET) {
 		p3l_count(env, &stats->recv_count, 1);
@@ -306,13 +306,13 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 	return P3L_MATCHED;
 
 wait:
-	if (!op->lockless)
+	if (!lockless)
 		p3l_unlock(ni, h->pt);
 	p3_store_rel(&op->state, P3L_OP_IDLE);	/* M:polled.wait */
 	return P3L_WAIT;
 
 drop_unlock:
-	if (!op->lockless)
+	if (!lockless)
 		p3l_unlock(ni, h->pt);
 drop:
 	p3_store_rel(&op->state, P3L_OP_IDLE);
@@ -349,7 +349,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	int eq = p3l_eq_of(ni, op->eq);
 	struct p3l_slot ev;
 
-	if (p3_unlikely(!p3l_op_sane(ni, op)))
+	if (p3_unlikely(!p3l_op_names(ni, i, type, p3_load(&op->md_gen))))
 		return spoilt(env, ni, op);
 	slot_from_op(op, (uint8_t)(start_kind[type] + 1), fail, &ev);	/* END follows START in the enum */
 	op->fail = fail;
@@ -372,7 +372,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	else
 		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;	/* M:unlink.unpend */
 	P3L_POINT("unpended");
-	if (p3_unlikely((uint16_t)left == 0xffff)) {	/* not of this MD: the record names another one than at the match */
+	if (p3_unlikely((left & (P3L_PEND_OWN - 1)) == P3L_PEND_OWN - 1)) {	/* not of this MD: the record names another one than at the match */
 		p3_fetch_add(&md->pending, 1);
 		p3l_count(env, &p3l_row(ni, env->self - 1)->stats.corrupt, 1);
 		p3l_op_spoilt(ni);

@@ -15,12 +15,23 @@
 
 #define LEAVE_PATIENCE 20000	/* looks at those who are about to leave an MD */
 
+/* Has unread event @t been overwritten, and does no thread show it just now? Till it is posted over it may be read. */
+static __attribute__((__noinline__)) bool lost(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t t)
+{
+	const struct p3l_slot *s = p3l_eq_slot(ni, q, t);
+
+	if (p3_load(&q->tail) - t <= 1u << (q->log2 & 31) || !s || (int32_t)(p3_load_acq(&s->word) - (t << 1 | 1)) <= 0)
+		return false;
+	p3_fence();
+	return !p3_load(&q->rlock);
+}
+
 /* Does an unread event name this (freed) MD? Owner only. */
 static bool unread(const struct p3l_ni *ni, uint32_t packed, uint32_t ticket)
 {
 	int eq = p3l_eq_of(ni, packed);
 
-	return eq >= 0 && (int32_t)(p3_load(&ni->eq[eq].head) - (ticket + 1)) < 0;
+	return eq >= 0 && (int32_t)(p3_load(&ni->eq[eq].head) - (ticket + 1)) < 0 && !lost(ni, &ni->eq[eq], ticket);
 }
 
 /* The same, and for a keeper: may such an event still come? Not when all from before the update have ended. own_lock */

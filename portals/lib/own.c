@@ -65,7 +65,11 @@ static void send_slot(const struct p3l_ni *ni, const struct p3l_send *s, uint8_t
 	ev->pt = (uint8_t)s->pt;
 }
 
-/* Check the MD and its region, charge one send, log SEND_START. */
+/*
+ * Check the MD and its region, charge one send, log SEND_START. Nothing is recorded of a plain send by the only thread
+ * of its process: it ends before another call begins, so nobody updates the MD meanwhile or asks whether it is in use.
+ * (Who sends later than in the call, as for other nodes, has another thread.)
+ */
 int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s)
 {
 	struct p3l_slot ev;
@@ -76,7 +80,7 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 	if (s->md.idx >= P3L_MAX_MD)
 		return PTL_MD_INVALID;
 	md = p3l_md(ni, s->md.idx);
-	if ((p3_load_acq(&md->flags) & (P3L_MD_PLAIN | P3L_MD_USED)) == (P3L_MD_PLAIN | P3L_MD_USED) &&
+	if (env->single && (p3_load_acq(&md->flags) & (P3L_MD_PLAIN | P3L_MD_USED)) == (P3L_MD_PLAIN | P3L_MD_USED) &&
 	    (p3_load(&md->gen) & P3L_GEN_MASK) == s->md.gen) {
 		s->plain = true;
 		s->start = md->start;
@@ -94,6 +98,10 @@ int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send
 		s->len = md->length;
 	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
 		rc = PTL_MD_INVALID;
+	else if (p3_unlikely(s->whole && s->len != md->length))
+		rc = P3L_AGAIN;
+	else if (p3_unlikely(p3_load(&md->pending) > P3L_PEND_MOST))
+		rc = PTL_NO_SPACE;
 	else if (s->loff > md->length || s->len > md->length - s->loff)
 		rc = PTL_MD_ILLEGAL;
 	if (rc != PTL_OK)

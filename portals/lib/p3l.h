@@ -295,6 +295,16 @@ static inline uint32_t p3l_eq_place(uint32_t ticket)
 	return ticket * 75;		/* odd: each slot once in a lap */
 }
 
+/*
+ * Does @word of the slot of ticket @head say that this has not been posted? It has the ticket of one of the last laps then,
+ * or is busy. It has 31 bits, so an older one may be a newer one: of a queue that was not read for a billion events. (Those
+ * of just 2^31 events, less a few laps, are not seen.)
+ */
+static inline bool p3l_eq_early(uint32_t word, uint32_t head, uint32_t n)
+{
+	return (head << 1) - word < n << 3;
+}
+
 /* Slot of @ticket, or NULL where a peer has written nonsense over the queue's place. */
 static inline struct p3l_slot *p3l_eq_slot(const struct p3l_ni *ni, const struct p3l_eq *q, uint32_t ticket)
 {
@@ -312,7 +322,7 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 	const struct p3l_eq *q = &ni->eq[eq];
 	const struct p3l_slot *s = p3l_eq_slot(ni, q, q->head);
 
-	return s && (int32_t)(p3_load_acq(&s->word) - (q->head << 1 | 1)) >= 0;
+	return s && !p3l_eq_early(p3_load_acq(&s->word), q->head, 1u << (q->log2 & 31));
 }
 
 /*
@@ -396,12 +406,14 @@ enum p3l_verdict p3l_target_short(const struct p3l_env *env, struct p3l_ni *ni, 
 				  const struct p3l_data *data, struct p3l_short *done, struct p3l_sink *sink);
 bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op *op, uint32_t fail);
 /* Does the record of an operation in progress name an MD that it can have been matched to? Else a peer wrote over it. */
-static inline bool p3l_op_sane(const struct p3l_ni *ni, const struct p3l_op *op)
+static inline bool p3l_op_names(const struct p3l_ni *ni, uint32_t md, uint32_t type, uint32_t md_gen)
 {
-	uint32_t i = p3_load(&op->md), type = p3_load(&op->type);
-
-	return p3_likely(i < P3L_MAX_MD && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
-			 p3_load(&p3l_md(ni, i)->gen) == p3_load(&op->md_gen));
+	return p3_likely(md < P3L_MAX_MD && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
+			 p3_load(&p3l_md(ni, md)->gen) == md_gen);
+}
+static inline bool p3l_op_sane(const struct p3l_ni *ni, const struct p3l_op *copy)
+{
+	return p3l_op_names(ni, copy->md, copy->type, copy->md_gen);
 }
 /* It was overwritten, where and since when nobody knows. The owner puts right what hangs on it (p3l_reap). */
 static inline void p3l_op_spoilt(struct p3l_ni *ni)
@@ -414,12 +426,14 @@ void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_s
 
 /* own.c: the initiator's side, run on the initiator's NI */
 #define P3L_WHOLE UINT64_MAX
+#define P3L_AGAIN (-3)			/* p3l_send_begin(): not as long as it was. Look again */
 struct p3l_send {
 	struct p3l_ref md;
 	uint32_t eq, link, ticket;
 	int32_t threshold;
 	uint32_t options, flags;
 	bool plain, has_ticket;
+	bool whole;			/* len is the length that the MD had when the caller looked what there is room for */
 	uint8_t busy;
 	uint64_t loff, len;		/* len P3L_WHOLE: all of the MD */
 	uint64_t start, iov;

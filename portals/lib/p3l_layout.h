@@ -139,7 +139,10 @@ struct p3l_md {
 _Static_assert(offsetof(struct p3l_md, start) == P3L_LINE, "events are shown from the line behind");
 _Static_assert(sizeof(struct p3l_md) == 2 * P3L_LINE, "two lines");
 
-#define P3L_PEND_OWN 0x10000U	/* low half: as many as there are records, so that it can be counted anew */
+/* Operations with a record are counted below, so that they can be counted anew; the others in steps of this. */
+#define P3L_PEND_OWN 0x1000U
+#define P3L_PEND_MOST (0U - 0x1000U * P3L_PEND_OWN)	/* no more sends then; acks and replies come few at a time */
+_Static_assert(P3L_MAX_SLOTS * P3L_OPS < P3L_PEND_OWN, "the counts do not mix");
 
 struct p3l_iov {
 	uint64_t base, len;

@@ -136,6 +136,12 @@ tests_api_t_exit_SOURCES = tests/api/t_exit.c tests/api/ptl.h
 tests_api_t_exit_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_exit_LDADD = $(T_LIBS)
 P3_TESTS += api/exit-2:tests/api/t_exit:ranks=2 api/exit-net:tests/api/t_exit:ranks=4,pernode=1
+check_PROGRAMS += tests/api/t_torn
+tests_api_t_torn_SOURCES = tests/api/t_torn.c tests/api/ptl.h
+tests_api_t_torn_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_torn_LDADD = $(T_LIBS)
+P3_TESTS += api/torn:tests/api/t_torn api/torn-2-poll:tests/api/t_torn:ranks=2,env=T_POLL=1+T_PUTS=2000 \
+	api/torn-net:tests/api/t_torn:ranks=2,pernode=1,env=T_PUTS=100
 check_PROGRAMS += tests/api/t_home tests/api/t_wild
 tests_api_t_home_SOURCES = tests/api/t_home.c
 tests_api_t_home_CPPFLAGS = $(T_CPPFLAGS)

@@ -185,6 +185,7 @@ static void hostile(void)
 			struct p3l_row *row = p3l_row(l, (uint32_t)(x >> 8 & 1));
 
 			flip((volatile uint32_t *)&row->op[x >> 10 & 7] + (x >> 16) % (offsetof(struct p3l_op, moff) / 4), y);
+			row->op[y & 7].lockless ^= 1;
 		}
 		if ((x >> 30 & 3) == 0)
 			sched_yield();

@@ -178,10 +178,10 @@ inline next() {
 			head++
 		fi
 	:: else ->
+		t = LOAD(READER, TAIL);						/* M:eq.tail */
 #ifndef BUG_SILENT
 		STORE(READER, DROPPED, 1);					/* M:eq.overrun-plain */
 #endif
-		t = LOAD(READER, TAIL);						/* M:eq.tail */
 		atomic {
 #ifdef BUG_SKIP_ALL
 			x = t;

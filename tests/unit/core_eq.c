@@ -98,6 +98,37 @@ static void t_overrun_gives_the_oldest_survivor_and_says_so_once(void)
 	CHECK_INT(rc, 0);
 }
 
+/* Slot words have 31 bits, so after a billion events the newest ones look older than the head. */
+static void t_a_queue_not_read_for_billions_of_events_is_an_overrun_as_any(void)
+{
+	static const uint32_t unread[] = { 5, 0x40000000, 0x40000001, 0x40000005, 0x7fffff00, 0x80000100, 0xffffff00 };
+	int rc;
+
+	for (unsigned i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
+		uint32_t last = 100 + unread[i];
+
+		fresh(4);
+		ni->eq[eq.idx].head = 100;
+		ni->eq[eq.idx].tail = last;
+		for (uint32_t t = last - 4; t != last; t++) {
+			struct p3l_slot *s = p3l_eq_slot(ni, &ni->eq[eq.idx], t);
+
+			s->word = (t - 4) << 1 | 1;
+			post(t, t);
+		}
+		CHECK(p3l_eq_ready(ni, eq.idx));
+		CHECK_INT(get(true, &rc), last - 4);
+		CHECK_INT(rc, -1);
+		for (uint32_t t = last - 3; t != last; t++)
+			CHECK_INT(get(true, &rc), t);
+		CHECK_INT(rc, 1);
+		CHECK_INT(get(true, &rc), -1);
+		post(p3l_eq_reserve(ni, eq.idx), last);
+		CHECK_INT(get(true, &rc), last);
+		CHECK_INT(rc, 1);
+	}
+}
+
 static void no_wait(unsigned spins)
 {
 	(void)spins;
@@ -373,6 +404,7 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_sizes_are_rounded_up_and_bounded), T(t_events_come_in_the_order_of_tickets),
 		T(t_overrun_gives_the_oldest_survivor_and_says_so_once),
+		T(t_a_queue_not_read_for_billions_of_events_is_an_overrun_as_any),
 		T(t_a_hole_that_the_reader_has_passed_stops_nobody),
 		T(t_holes_are_filled_when_the_counters_wrap),
 		T(t_a_loss_that_comes_while_an_event_is_shown_is_told_with_the_next),

@@ -213,6 +213,61 @@ static void t_update_forgets_no_unread_event(void)
 	}
 }
 
+/* A queue that is not read wraps: an event that nobody can read any more holds no descriptor. */
+static void t_overwritten_events_name_nobody(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, 0);
+
+	fresh();
+	for (uint32_t i = 0; i < 3 * ni->max_md; i++) {
+		struct p3l_ref r = bind(v, PTL_RETAIN);
+
+		send(r);
+		REQUIRE_INT(p3l_md_unlink(&env, ni, r), PTL_OK);
+	}
+	drain();
+}
+
+/* More than 65,536 sends to processes that do not read: the descriptor is in use, until it cannot be counted. */
+static void t_many_sends_in_progress_are_counted(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE);
+	struct p3l_send s = { .len = P3L_WHOLE };
+	uint32_t n = 0;
+	int rc;
+
+	fresh();
+	s.md = bind(v, PTL_RETAIN);
+	while ((rc = p3l_send_begin(&env, ni, &s)) == PTL_OK && n < 1u << 21)
+		if (++n % 0x8000 == 0)
+			REQUIRE_INT(p3l_md_unlink(&env, ni, s.md), PTL_MD_IN_USE);
+	CHECK_INT(rc, PTL_NO_SPACE);
+	CHECK(n > 1000000);
+	while (n--)
+		p3l_send_end(&env, ni, &s, PTL_NI_OK);
+	CHECK_INT(p3l_md_unlink(&env, ni, s.md), PTL_OK);
+}
+
+static void t_a_send_without_a_queue_is_in_progress_as_well(void)
+{
+	ptl_md_t v = c_md(0x1000, 8, PTL_MD_THRESH_INF, 0);
+	struct p3l_send s = { .len = 8, .whole = true };
+	struct p3l_md_args a = c_args(&v, NULL);
+
+	fresh();
+	REQUIRE_INT(p3l_md_bind(&env, ni, &a, PTL_RETAIN, &s.md), PTL_OK);
+	CHECK_INT(p3l_send_begin(&env, ni, &s), PTL_OK);
+	CHECK_INT(p3l_md_unlink(&env, ni, s.md), PTL_MD_IN_USE);
+	p3l_send_end(&env, ni, &s, PTL_NI_OK);
+	v.length = 16;
+	CHECK_INT(p3l_md_update(&env, ni, s.md, NULL, NULL, 0, &a, -1), PTL_OK);
+	CHECK_INT(p3l_send_begin(&env, ni, &s), P3L_AGAIN);	/* there was room for 8 */
+	s.whole = false;
+	CHECK_INT(p3l_send_begin(&env, ni, &s), PTL_OK);
+	p3l_send_end(&env, ni, &s, PTL_NI_OK);
+	CHECK_INT(p3l_md_unlink(&env, ni, s.md), PTL_OK);
+}
+
 static void t_update_asks_the_queue_and_operations_in_progress(void)
 {
 	ptl_md_t v = c_md(0x1000, 8, 5, 0);
@@ -287,6 +342,8 @@ int main(void)
 		T(t_vectors_give_their_space_back),
 		T(t_a_vector_in_use_outlives_an_update), T(t_an_unread_event_keeps_the_slot_of_its_md),
 		T(t_a_queue_that_nobody_reads_does_not_hold_up_the_others), T(t_update_forgets_no_unread_event),
+		T(t_overwritten_events_name_nobody), T(t_many_sends_in_progress_are_counted),
+		T(t_a_send_without_a_queue_is_in_progress_as_well),
 		T(t_update_asks_the_queue_and_operations_in_progress), T(t_post_is_all_or_nothing),
 		T(t_stale_and_wrong_handles_are_refused), { 0 } };
 

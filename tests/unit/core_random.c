@@ -573,7 +573,7 @@ static bool s_local(void)
 	struct pending *p = free_pending();
 	int md = pick_md(), rc, want, pt = (int)pick(4);
 	uint64_t bits = rnd_bits(), off = rnd_len(), len = rnd_len(), ml = rnd_len();
-	bool whole = chance(40);
+	bool whole = chance(40), single;
 
 	if (!p || md < 0 || (R->md[md].live && blocked(md, -1)))
 		return true;
@@ -585,8 +585,9 @@ static bool s_local(void)
 		SAY("%d: send MD %d off %llu len %lld", step_no, md, (long long)off, whole ? -1LL : (long long)len);
 		p->send = (struct p3l_send){ .md = md_ref[md], .len = whole ? P3L_WHOLE : len, .loff = off,
 					     .match_bits = bits, .hdr_data = bits + 1, .pt = (uint32_t)pt };
-		want = r_send_begin(R, md, whole, off, len, 0, pt, bits, bits + 1, &p->r);
-		env[0].single = false;		/* counted, for p3l_eq_alloc() */
+		single = R->md[md].plain && chance(50);	/* else it is counted, for p3l_eq_alloc() */
+		want = r_send_begin(R, md, whole, off, len, 0, pt, bits, bits + 1, single, &p->r);
+		env[0].single = single;
 		rc = p3l_send_begin(&env[0], L, &p->send);
 		SAME(rc, want, "return code");
 		if (rc == PTL_OK) {

@@ -235,11 +235,17 @@ static void md_set(struct r_md *m, const ptl_md_t *v, uint64_t (*iov)[2], int eq
 	m->plain = v->threshold == PTL_MD_THRESH_INF && eq < 0 && !(v->options & (PTL_MD_IOVEC | PTL_MD_MAX_SIZE));
 }
 
+/* The oldest event that can still be read. The core may not know of those before it yet: @all. */
+static uint32_t oldest(const struct r_eq *q, bool all)
+{
+	return !all && q->tail - q->head > q->n ? q->tail - q->n : q->head;
+}
+
 /* 3.11: a descriptor that an unread event names is not reused, so it counts as taken. */
-static bool named(const struct r_ni *r, int md)
+static bool named(const struct r_ni *r, int md, bool all)
 {
 	for (int i = 0; i < r->n_eq; i++)
-		for (uint32_t t = r->eq[i].head; r->eq[i].live && t < r->eq[i].tail; t++)
+		for (uint32_t t = oldest(&r->eq[i], all); r->eq[i].live && t < r->eq[i].tail; t++)
 			if (r->eq[i].ev[t].posted && r->eq[i].ev[t].md == md)
 				return true;
 	return false;
@@ -249,7 +255,7 @@ static bool named(const struct r_ni *r, int md)
 static bool shows(const struct r_ni *r, int md, int epoch)
 {
 	for (int i = 0; i < r->n_eq; i++)
-		for (uint32_t t = r->eq[i].head; r->eq[i].live && t < r->eq[i].tail; t++)
+		for (uint32_t t = oldest(&r->eq[i], false); r->eq[i].live && t < r->eq[i].tail; t++)
 			if (r->eq[i].ev[t].posted && r->eq[i].ev[t].md == md && r->eq[i].ev[t].epoch == epoch)
 				return true;
 	return false;
@@ -274,7 +280,7 @@ static void in_use(struct r_ni *r, uint32_t *least, uint32_t *most)
 {
 	*least = *most = 0;
 	for (int i = 0; i < r->n_md; i++) {
-		bool held = r->md[i].live || named(r, i), keeps = false;
+		bool held = r->md[i].live || named(r, i, false), keeps = false;
 
 		for (int k = 0; k < r->n_keeper; k++) {	/* in order of time: who holds one holds what was kept later */
 			if (r->keeper[k].md != i)
@@ -284,7 +290,7 @@ static void in_use(struct r_ni *r, uint32_t *least, uint32_t *most)
 			*most += keeps;
 		}
 		*least += held;
-		*most += held || keeps;
+		*most += held || keeps || named(r, i, true);
 	}
 }
 
@@ -379,7 +385,7 @@ int r_md_update(struct r_ni *r, int md, ptl_md_t *old, int *old_eq, const ptl_md
 		return PTL_MD_NO_UPDATE;
 	if (m->eq >= 0 && r->eq[m->eq].live) {
 		/* certain where an event shows it; else the core may know that none will */
-		if ((shows(r, md, m->epoch) || (r->full && (m->pending || named(r, md) || !r_eq_idle(r, m->eq)))) &&
+		if ((shows(r, md, m->epoch) || (r->full && (m->pending || named(r, md, true) || !r_eq_idle(r, m->eq)))) &&
 		    no_space(r))
 			return PTL_NO_SPACE;
 		if (r->n_keeper < R_MAX)
@@ -639,7 +645,7 @@ bool r_target_end(struct r_ni *r, struct r_op *op, uint32_t fail)
 }
 
 int r_send_begin(struct r_ni *r, int md, bool whole, uint64_t off, uint64_t len, int self, int pt, uint64_t bits,
-		 uint64_t hdr, struct r_op *op)
+		 uint64_t hdr, bool single, struct r_op *op)
 {
 	struct r_md *m = &r->md[md];
 
@@ -652,7 +658,7 @@ int r_send_begin(struct r_ni *r, int md, bool whole, uint64_t off, uint64_t len,
 		return PTL_MD_ILLEGAL;
 	*op = (struct r_op){ .kind = PTL_EVENT_SEND_END, .md = md, .initiator = self, .pt = pt, .match_bits = bits,
 			     .hdr_data = hdr, .rlength = len, .mlength = len, .offset = off };
-	if (m->plain) {
+	if (m->plain && single) {
 		op->plain = op->live = true;
 		return PTL_OK;
 	}

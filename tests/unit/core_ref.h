@@ -132,7 +132,7 @@ int r_match(struct r_ni *r, const struct r_req *q, uint64_t *mlength, uint64_t *
 int r_target_begin(struct r_ni *r, const struct r_req *q, bool own, bool may_wait, struct r_op *op);
 bool r_target_end(struct r_ni *r, struct r_op *op, uint32_t fail);				/* ack wanted? */
 int r_send_begin(struct r_ni *r, int md, bool whole, uint64_t off, uint64_t len, int self, int pt, uint64_t bits,
-		 uint64_t hdr, struct r_op *op);
+		 uint64_t hdr, bool single, struct r_op *op);
 void r_send_end(struct r_ni *r, struct r_op *op, uint32_t fail);
 void r_ack(struct r_ni *r, int md, int from, int pt, uint64_t bits, uint64_t roffset, uint64_t rlength,
 	   uint64_t mlength);
