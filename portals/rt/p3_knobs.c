@@ -163,7 +163,7 @@ static int parse(const struct knob *k, const char *s, struct p3_knobs *to)
 	case T_num: rc = parse_number(s, 0, &v); break;
 	case T_size: rc = parse_number(s, 1, &v); break;
 	case T_flags: rc = parse_flags(s, &v); break;
-	case T_nal: rc = parse_name(s, nal_names, 4, &v); break;
+	case T_nal: rc = parse_name(s, nal_names, sizeof(nal_names) / sizeof(*nal_names), &v); break;
 	case T_level: rc = parse_name(s, p3_log_level_name, P3_LOG_MAX, &v); break;
 	case T_sig: rc = parse_sig(s, &v); break;
 	case T_path:

@@ -23,6 +23,14 @@ tests_conform_t_conform_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_conform_t_conform_LDADD = $(T_LIBS)
 P3_TESTS += $(CONFORM_PATHS) conform/table:tests/conform/table:args=--check,nosan \
 	conform/mutations:tests/conform/mutate:args=--tap+24,limit=300,nosan
+# nal/template, in the place of nal/loop: the scripts, and some of the API suite
+P3_TESTS += conform/template:tests/conform/template:limit=120,nosan \
+	api/init-template:tests/conform/template:args=tests/api/t_init,nosan \
+	api/put-template:tests/conform/template:args=tests/api/t_put,nosan \
+	api/get-template:tests/conform/template:args=tests/api/t_get,nosan \
+	api/swap-template:tests/conform/template:args=tests/api/t_swap,nosan \
+	api/wild-template:tests/conform/template:args=tests/api/t_wild,nosan
+EXTRA_DIST += tests/conform/template
 EXTRA_DIST += tests/conform/README.md tests/conform/rules tests/conform/04-interface.ptl tests/conform/09-entries.ptl \
 	tests/conform/10-descriptors.ptl tests/conform/11-events.ptl tests/conform/12-access.ptl \
 	tests/conform/13-moving.ptl tests/conform/42-matching.ptl
