@@ -185,18 +185,20 @@ static void tell_gone(struct gp *gp, uint32_t rank)
 	const struct tcp_out *o = &gp->tcp.out[rank];
 	const struct tcp_place *p = on_place(gp, rank);
 	uint32_t node = gp->job->node_of[rank];
+	enum p3_log_level level = gp->told ? P3_LOG_DIAG : P3_LOG_WARN;
 	char addr[INET_ADDRSTRLEN];
 
 	if (o->met && (!o->err || o->err == ECONNRESET || o->err == EPIPE)) {
 		p3_diag("rank %u of node %u has closed its connections", rank, node);
-	} else if (o->met) {
-		P3_LOG_AT(gp->told++ ? P3_LOG_DIAG : P3_LOG_WARN, "the connection to rank %u of node %u has failed: %s",
-			  rank, node, strerror(o->err));
-	} else {
-		P3_LOG_AT(gp->told++ ? P3_LOG_DIAG : P3_LOG_WARN, "rank %u of node %u cannot be reached at %s, port "
-			  "%u: %s", rank, node, inet_ntop(AF_INET, &o->addr, addr, sizeof(addr)), p ? p->port : 0,
-			  o->err ? strerror(o->err) : "the connection was refused by the process there");
+		return;
 	}
+	if (o->met)
+		P3_LOG_AT(level, "the connection to rank %u of node %u has failed: %s", rank, node, strerror(o->err));
+	else
+		P3_LOG_AT(level, "rank %u of node %u cannot be reached at %s, port %u: %s", rank, node,
+			  inet_ntop(AF_INET, &o->addr, addr, sizeof(addr)), p ? p->port : 0,
+			  o->err ? strerror(o->err) : "the connection was refused by the process there");
+	gp->told++;
 }
 
 static void on_gone(void *ctx, uint32_t rank)

@@ -222,7 +222,7 @@ P3_TESTS += api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
 	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \
-	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,args=kill
+	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill
 
 # A process and itself, by frames, over a network that loses, doubles, reorders and breaks them.
 T_LOOP = PTL_NAL=loop+PTL_LOOP=loss=30:dup=30:reorder=50:flip=10

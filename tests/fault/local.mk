@@ -12,7 +12,7 @@ tests_fault_t_stopped_SOURCES = tests/fault/t_stopped.c tests/api/ptl.h
 tests_fault_t_stopped_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_stopped_LDADD = $(T_LIBS)
 P3_TESTS += fault/stop-nodes:tests/fault/t_stop.sh:limit=120,args=nodes \
-	fault/vanish:tests/fault/t_vanish.sh \
+	fault/vanish:tests/fault/t_vanish.sh:warns \
 	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1
 
 # bits flipped in rank 0's state by rank 1; needs the layout of the core.

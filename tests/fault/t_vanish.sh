@@ -12,5 +12,12 @@ if ! unshare -Urn ip link set lo up 2>/dev/null; then
 	exit 77
 fi
 export PTL_INIT_TIMEOUT_S=1
+rc=0
 unshare -Urn sh -c 'ip link set lo up && exec "$@"' x "$P3_BUILD/tests/common/multi" -n 4 -N 1 -k 2 \
-	"$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/fault/t_stopped" vanish
+	"$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/fault/t_stopped" vanish 2>err || rc=$?
+cat err >&2
+if ! grep -q 'warn: the connection to rank 2 of node 2 has failed: ' err; then
+	echo "nobody is told why" >&2
+	rc=1
+fi
+exit $rc
