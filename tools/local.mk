@@ -13,7 +13,7 @@ bin_PROGRAMS += tools/ptl_trace
 tools_ptl_trace_SOURCES = tools/ptl_trace.c
 tools_ptl_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -DTRACE_DIR='"$(tracedir)"' \
 	-DLIBDIR_BASE="\"`basename $(libdir)`\""
-tools_ptl_trace_LDADD = portals/libportals.la
+tools_ptl_trace_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
 EXTRA_DIST += tools/craype mpt tools/mpt/bench.sh tools/mpt/build.sh tools/mpt/deps.sh tools/mpt/eval.sh tools/mpt/lib.sh \
 	tools/mpt/peers.sh tools/mpt/report.pl
 dist_man_MANS += tools/man/aprun.1 tools/man/yod.1 tools/man/ptl_info.1 tools/man/ptl_check.1 tools/man/ptl_trace.1 \
