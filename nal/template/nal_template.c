@@ -3,12 +3,12 @@
  * nal_template.c - the smallest NAL that works: one process, whose messages go to itself, by a copy inside the call
  *
  * To begin another one from. Every operation of struct nal_ops is here, with what it owes to the calls above and to the
- * core (README.md has the steps, portals/doc/NAL-HOWTO.md the rules). A NAL for peers in the same memory replaces
- * target() and move(); one for a network does not carry out operations itself, but gives them to the frame engine, as
- * nal/loop/nal_loop.c does.
+ * core (README.md has the steps, portals/doc/NAL-HOWTO.md the rules). A NAL for peers in the same memory runs the target's
+ * side on their regions and replaces move(); one for a network does not carry out operations itself, but gives them to
+ * the frame engine, as nal/loop/nal_loop.c does.
  *
- * It is in no library that is installed. tests/conform/template builds one with it in the place of nal_loop, and runs the
- * conformance scripts.
+ * It is in no library that is installed. tests/conform/template builds one with it in the place of nal_loop, and runs
+ * the conformance scripts.
  */
 #include "config.h"
 
@@ -342,7 +342,7 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 	return PTL_OK;
 }
 
-/* P3L_MD_DIRECT: peers may touch these bytes without asking, for as long as the MD lives. Else they do as move() does. */
+/* P3L_MD_DIRECT: peers may touch these bytes without asking, for as long as the MD lives. 0: they do as move() does. */
 static uint32_t direct(const void *start, uint64_t len)
 {
 	(void)start, (void)len;
@@ -369,7 +369,7 @@ static void attend(struct nal_ni *ni, bool on)
 	(void)ni, (void)on;
 }
 
-/* Sleep until something may have arrived, at most @ns; too early is no harm. Only our own threads can make anything arrive. */
+/* Sleep until something may have arrived, at most @ns; too early is no harm. Here it comes from our own threads. */
 static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *arg)
 {
 	struct timespec nap = { 0, ns >= 0 && ns < NAP_NS ? ns : NAP_NS };
