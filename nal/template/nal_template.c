@@ -3,9 +3,9 @@
  * nal_template.c - the smallest NAL that works: one process, whose messages go to itself, by a copy inside the call
  *
  * To begin another one from. Every operation of struct nal_ops is here, with what it owes to the calls above and to the
- * core (README.md has the steps, portals/doc/NAL-HOWTO.md the rules). A NAL for peers in the same memory runs the target's
- * side on their regions and replaces move(); one for a network does not carry out operations itself, but gives them to
- * the frame engine, as nal/loop/nal_loop.c does.
+ * core (README.md has the steps, portals/doc/NAL-HOWTO.md the rules). A NAL for peers in the same memory runs the
+ * target's side on their regions and replaces move(); one for a network does not carry out operations itself, but gives
+ * them to the frame engine, as nal/loop/nal_loop.c does.
  *
  * It is in no library that is installed. tests/conform/template builds one with it in the place of nal_loop, and runs
  * the conformance scripts.
