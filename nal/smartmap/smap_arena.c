@@ -103,13 +103,11 @@ SMAP_EXPORT void *smartmap_alloc(size_t len, size_t align)
 	old = fresh;
 	if (end > fresh) {
 		/* The own window is not dumped; the arena in use is. In large steps: each is an entry of the map. */
-		if (smap.memfile) {
-			uintptr_t step = (uintptr_t)64 << 20;
-			uintptr_t a = old & ~(step - 1), b = (end + step - 1) & ~(step - 1);
-			uintptr_t lo = atomic_load(&smap.ctl->arena_lo), hi = atomic_load(&smap.ctl->arena_hi);
+		uintptr_t step = (uintptr_t)64 << 20;
+		uintptr_t a = old & ~(step - 1), b = (end + step - 1) & ~(step - 1);
+		uintptr_t lo = atomic_load(&smap.ctl->arena_lo), hi = atomic_load(&smap.ctl->arena_hi);
 
-			madvise((void *)(a < lo ? lo : a), (b > hi ? hi : b) - (a < lo ? lo : a), MADV_DODUMP);
-		}
+		madvise((void *)(a < lo ? lo : a), (b > hi ? hi : b) - (a < lo ? lo : a), MADV_DODUMP);
 		fresh = end;
 	}
 	smap_unlock();

@@ -348,6 +348,9 @@ int smap_own_make_single(void)
 		smap_why_set(SMARTMAP_F_WINDOWS, "not even 4 MiB of memory: %s", strerror(errno));
 		return -ENOMEM;
 	}
+	/* as of a window, only what is in use is dumped: smartmap_alloc() */
+	madvise(p, size, MADV_DONTDUMP);
+	madvise(p, SMAP_CTL_SIZE, MADV_DODUMP);
 	smap.memfile = 0;
 	smap.mask = ~0ull;
 	ctl_init(p, 0, SMAP_CTL_SIZE, size);

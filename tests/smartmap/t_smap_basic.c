@@ -168,11 +168,34 @@ static void r_bad(void)
 	smartmap_fini();
 }
 
+/* Bytes that a core file would have. */
+static uint64_t dumped(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	unsigned long long lo, hi;
+	uint64_t len = 0, sum = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx r", &lo, &hi) == 2)
+			len = hi - lo;
+		else if (!strncmp(line, "VmFlags:", 8) && !strstr(line, " dd"))
+			sum += len;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
 static void r_single(void)
 {
+	uint64_t before = dumped(), used;
 	char x = 1;
 
 	t_join();
+	T_CHECK(smartmap_alloc(70 << 20, 0));
+	used = dumped() - before;
+	T_CHECK(before && used >= 70 << 20 && used < 1 << 30);	/* 64 GiB are there */
 	T_CHECK(smartmap_size() == 1 && smartmap_remote(0, &x) == &x && smartmap_alloc(1 << 20, 0));
 	T_CHECK(!smartmap_barrier() && smartmap_shared(100) && smartmap_alive(0) && smartmap_pid(0) == getpid());
 	smartmap_fini();
