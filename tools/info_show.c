@@ -287,6 +287,16 @@ static const struct info_rank *rank_in_slot(const struct info_job *j, uint32_t n
 	return NULL;
 }
 
+/* What rank @of knows of rank @from, on another node. */
+static const struct fr_peer *far_peer(const struct info_job *j, uint32_t of, uint32_t from)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		for (uint32_t k = 0; j->r[i].page.rank == of && k < j->r[i].far_n; k++)
+			if (j->r[i].far[k].rank == from)
+				return j->r[i].far[k].peer;
+	return NULL;
+}
+
 /* Calls @fn for each pair of ranks that have exchanged something. */
 static void each_talk(const struct info_job *j, void (*fn)(uint32_t from, uint32_t to, const struct look_talk *t))
 {
@@ -301,7 +311,10 @@ static void each_talk(const struct info_job *j, void (*fn)(uint32_t from, uint32
 				fn(from ? from->page.rank : s, r->page.rank, &t);
 		}
 		for (uint32_t k = 0; k < r->far_n; k++) {
+			const struct fr_peer *there = far_peer(j, r->far[k].rank, r->page.rank);
+
 			memset(&t, 0, sizeof(t));
+			t.dropped = there ? there->dropped : 0;
 			t.count[LOOK_NET] = r->far[k].peer->out_count;
 			t.length[LOOK_NET] = r->far[k].peer->out_length;
 			if (t.count[LOOK_NET])

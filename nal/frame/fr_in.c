@@ -154,6 +154,8 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 		in->iov_n = op->iov_n;
 		in->off = op->moff;
 		in->direct = op->mdflags & P3L_MD_DIRECT;
+	} else {
+		p->dropped++;
 	}
 	take(e, p, FR_REQUEST, h, data);
 	return TAKEN;
@@ -194,6 +196,7 @@ static enum verdict begin_read(struct fr_engine *e, struct fr_peer *p, const str
 		*m = answer(e, p, h, WIRE_REPLY, (*op)->moff, (*op)->mlength);
 		(*m)->len = (*op)->mlength;
 	} else {
+		p->dropped++;
 		fr_finished(p, h->req);
 	}
 	return TAKEN;

@@ -160,6 +160,7 @@ struct fr_peer {
 	uint64_t done_bits;		/* finished ones above */
 	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
 	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
+	uint64_t dropped;		/* of its requests, here */
 	uint32_t heard;			/* frames that have come */
 	struct fr_peer *next_peer;	/* all that have been opened */
 };

@@ -414,7 +414,7 @@ static void queue_wait(const struct view *v, uint32_t i, const struct p3l_wait *
 	uint32_t q = p3_load(&w->index), count = p3_load(&w->count);
 	char a[64], s[32], more[40] = "";
 	uint64_t dropped = 0;
-	bool any = false;
+	bool any = false, blind = false;
 
 	if (q >= P3L_MAX_EQ)
 		return;
@@ -426,6 +426,9 @@ static void queue_wait(const struct view *v, uint32_t i, const struct p3l_wait *
 	node[i].waits = true;
 	any |= promised(v, i, q);
 	for (uint32_t t = 0; t < v->n; t++) {
+		const struct fr_peer *p = other_side(v, (int)t, r->rank);
+
+		dropped += p ? p3_load(&p->dropped) : 0;
 		if (!v->r[t].l || v->r[t].node != r->node || r->slot >= p3l_slots(v->r[t].l))
 			continue;
 		any |= op_wait(v, i, t);
@@ -433,8 +436,11 @@ static void queue_wait(const struct view *v, uint32_t i, const struct p3l_wait *
 		if (t != i)
 			dropped += p3_load(&p3l_row(v->r[t].l, r->slot)->stats.drop_count);
 	}
-	for (uint32_t k = 0; k < r->far_n; k++)
+	for (uint32_t k = 0; k < r->far_n; k++) {
 		any |= r->far[k].peer && far_wait(v, i, &r->far[k]);
+		blind |= r->far[k].peer && p3_load(&r->far[k].peer->out_count) &&
+			 !other_side(v, of_rank(v, r->far[k].rank), r->rank);
+	}
 	if (any)
 		return;
 	node[i].idle = true;
@@ -445,8 +451,8 @@ static void queue_wait(const struct view *v, uint32_t i, const struct p3l_wait *
 		     who(r, a), (unsigned long long)dropped);
 	else
 		tell(v, LOOK_NOTE, (int)i, -1,
-		     "nothing of %s is on its way, and nothing to it: it waits for what nobody has sent",
-		     who(r, a));
+		     "nothing of %s is on its way, and nothing to it: it waits for what nobody has sent%s",
+		     who(r, a), blind ? ", or for an answer to a message that another node dropped" : "");
 }
 
 static void meeting(const struct view *v, uint32_t i)

@@ -221,6 +221,18 @@ static void far_credit(void)
 	wait_in(ieq);
 }
 
+/* A message that its target drops, on another node or not. */
+static void drop(void)
+{
+	ptl_handle_md_t md;
+
+	OK(PtlMDBind(ni, p_md(buf, 8, PTL_MD_THRESH_INF, 0, teq), PTL_RETAIN, &md));
+	t_barrier();
+	if (t_rank() == 0)
+		OK(PtlGet(md, p_id(1), PT, 0, 99, 0));
+	wait_in(t_rank() ? p_idle_eq : teq);
+}
+
 /* As an MPI library waits. */
 static void pieces(void)
 {
@@ -258,7 +270,7 @@ int main(int argc, char **argv)
 	} way[] = {
 		{ "lock", lock }, { "ring", ring }, { "queue", queue }, { "credit", credit }, { "nothing", nothing },
 		{ "far_stop", far_stop }, { "far_full", far_full }, { "far_credit", far_credit },
-		{ "pieces", pieces }, { "barrier", barrier },
+		{ "drop", drop }, { "pieces", pieces }, { "barrier", barrier },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(way) / sizeof(way[0]); i++)

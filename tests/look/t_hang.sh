@@ -80,7 +80,17 @@ told "rank 0 $pid has waited .* for an event" "note +nothing of rank 0 $pid is o
 ok $? t_what_nobody_sends
 end
 
+begin 2 99 drop
+told "note +nothing of rank 0 $pid is on its way; 1 messages of it were dropped by their targets"
+ok $? t_a_dropped_message
+end
+
 if grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+	begin 2 1 drop
+	told "note +nothing of rank 0 $pid is on its way; 1 messages of it were dropped by their targets" &&
+		"$info" -p $multi | grep -q '  0 -> 1 .* network 1 (8 B)  dropped 1'
+	ok $? t_a_message_that_another_node_dropped
+	end
 	begin 2 1 far_stop
 	told "waits +rank 1 $pid has [23] requests to rank 0 $still unanswered \(the oldest is to portal 4\)" \
 	     "cause +rank 0 $still takes no frames" "root +1 rank waits for rank 0"
@@ -97,7 +107,8 @@ if grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
 	ok $? t_lost_credits_of_a_network
 	end
 else
-	for t in t_a_rank_of_another_node_is_stopped t_no_room_for_what_goes_there t_lost_credits_of_a_network; do
+	for t in t_a_message_that_another_node_dropped t_a_rank_of_another_node_is_stopped \
+		 t_no_room_for_what_goes_there t_lost_credits_of_a_network; do
 		echo "ok $((n += 1)) - $t # SKIP this build has no network (Debian package libev-dev)"
 	done
 fi
