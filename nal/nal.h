@@ -63,6 +63,7 @@ struct nal_ni {
 	const struct nal_ops *nal;
 	const uint64_t *sent;		/* our counter of sends */
 	uint32_t index;			/* in the table */
+	uint32_t base;			/* of its handles: index, and what is added to generations, bit by bit */
 	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
 	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
 	ptl_interface_t iface;

@@ -17,6 +17,7 @@ static void count_drop(struct fr_engine *e, const struct fr_peer *p, const struc
 	P3_PROBE5(drop, e->l, p->slot, h->pt, h->match_bits, P3_DROP_POLLED);
 	P3_TRACED(drop(e->l, h->pt, h->match_bits, h->rlength, P3_DROP_POLLED));
 	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_count, 1);
+	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_length, h->rlength);
 }
 
 static void core_hdr(const struct fr_peer *p, const struct wire_hdr *h, enum p3l_type type, struct p3l_hdr *c)

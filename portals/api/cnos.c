@@ -42,7 +42,7 @@ P3A_API int cnos_get_n_pes_in_app(void)
 P3A_API int cnos_get_nidpid_map(void *map)
 {
 	const struct p3_rt_job *j = job();
-	struct nal_ni *ni = p3a_up ? p3_load_acq(&p3a_table[0]) : NULL;
+	struct nal_ni *ni = p3a_up ? p3_load_acq(&p3a_open_ni) : NULL;
 	cnos_nidpid_map_t *m;
 
 	if (!j || !map)
@@ -78,7 +78,7 @@ P3A_API void cnos_pm_barrier(int last)
 
 P3A_API int cnos_register_ptlid(ptl_process_id_t id)
 {
-	struct nal_ni *ni = p3a_up ? p3_load_acq(&p3a_table[0]) : NULL;
+	struct nal_ni *ni = p3a_up ? p3_load_acq(&p3a_open_ni) : NULL;
 
 	return ni && id.nid == ni->l->nid && id.pid == ni->l->pid ? 0 : -1;
 }

@@ -70,13 +70,16 @@ P3A_API int PtlTblDump(ptl_handle_ni_t h, int pt_index)
 
 P3A_API int PtlMEDump(ptl_handle_me_t h)
 {
-	struct p3l_ref r = p3a_ref(h);
 	const struct p3l_me *me;
 	struct nal_ni *ni;
+	struct p3l_ref r;
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
-	if (!ni || r.idx >= P3L_MAX_ME)
+	if (!ni)
+		return PTL_ME_INVALID;
+	r = p3a_ref(ni, h);
+	if (r.idx >= P3L_MAX_ME)
 		return PTL_ME_INVALID;
 	me = p3l_me(ni->l, r.idx);
 	if (!(p3_load(&me->flags) & P3L_ME_USED) || (p3_load(&me->gen) & P3L_GEN_MASK) != r.gen)

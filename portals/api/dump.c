@@ -96,7 +96,7 @@ void p3a_dump(int fd)
 /* A wait goes on: note when it began, and tell once when it has lasted for PTL_HANG_DUMP_S. */
 void p3a_waits(struct p3l_wait *w)
 {
-	const struct nal_ni *ni = p3_load(&p3a_table[0]);
+	const struct nal_ni *ni = p3_load(&p3a_open_ni);
 	struct timespec t;
 	int64_t now;
 

@@ -65,7 +65,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	e = &ni->eq[r.idx];
 	e->handler = handler;
 	e->mask = (1u << ni->l->eq[r.idx].log2) - 1;
-	e->gen = r.gen;
+	e->gen = p3a_handle(ni, P3A_EQ, r.idx, r.gen) >> 16 & P3L_GEN_MASK;
 	e->packed = (r.idx + 1) | r.gen << 16;
 	e->known.pt = P3L_MAX_PT;
 	e->straight = 0;
@@ -86,7 +86,7 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 	p3_store_rel(&ni->eq[h & 0xffff].gen, NAL_EQ_GONE);
 	if (!ni->env.single)
 		p3a_wake(ni);
-	return p3l_eq_free(&ni->env, ni->l, p3a_ref(h));
+	return p3l_eq_free(&ni->env, ni->l, p3a_ref(ni, h));
 }
 
 /*
@@ -499,11 +499,15 @@ static __attribute__((noinline)) int wait_among(struct poll_set *p, unsigned fir
 
 static int wait_any(struct poll_set *p, int64_t ns, ptl_event_t *ev, int *which)
 {
-	static unsigned turn;
+	static uint32_t turn;
 	struct nal_ni *ni = p->ni;
-	unsigned first = p->n > 1 ? turn++ : 0;
+	unsigned first = 0;
 	int rc;
 
+	if (p->n > 1) {		/* by chance: of sets polled in turn each would begin with the same queue for ever */
+		turn = turn * 1664525 + 1013904223;
+		first = turn >> 16;
+	}
 	rc = look(p, first, ev, which);
 	if (rc != PTL_EQ_EMPTY)
 		return rc;

@@ -28,7 +28,7 @@ static int64_t meanwhile(void *arg)
 
 	p3_fetch_add(&p3a_waiting, 1);
 	p3_fence();			/* see p3a_send_home() */
-	ni = p3_load_acq(&p3a_table[0]);
+	ni = p3_load_acq(&p3a_open_ni);
 	if (ni) {
 		ni->env.single = __libc_single_threaded;
 		b->ni = ni;
@@ -41,7 +41,7 @@ static int64_t meanwhile(void *arg)
 /* So that ptl_info --hang sees who has come. */
 static int meet(int (*barrier)(int64_t (*meantime)(void *), void *))
 {
-	struct nal_ni *ni = p3_load_acq(&p3a_table[0]);
+	struct nal_ni *ni = p3_load_acq(&p3a_open_ni);
 	struct nal_between b = { 0 };
 	struct p3l_wait w;
 	int rc;
@@ -67,7 +67,7 @@ P3A_API int PtlRtBarrier_np(void)
 	if (j->source == P3_RT_PMI1)
 		return meet(p3_rt_barrier_between) ? PTL_FAIL : PTL_OK;
 	/* started by hand: only those on this node can be asked */
-	if (!p3_load_acq(&p3a_table[0]) || j->nodes > 1)
+	if (!p3_load_acq(&p3a_open_ni) || j->nodes > 1)
 		return PTL_FAIL;
 	return meet(smartmap_barrier_between) ? PTL_FAIL : PTL_OK;
 }

@@ -46,7 +46,7 @@ P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_ha
 		return PTL_ME_INVALID;
 	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
-		rc = p3l_md_attach(&ni->env, ni->l, p3a_ref(me), &a, op, &r);
+		rc = p3l_md_attach(&ni->env, ni->l, p3a_ref(ni, me), &a, op, &r);
 	if (rc == PTL_OK && out)
 		*out = p3a_handle(ni, P3A_MD, r.idx, r.gen);
 	return rc;
@@ -75,9 +75,9 @@ P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
-	rc = ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_MD_INVALID;
+	rc = ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(ni, h)) : PTL_MD_INVALID;
 	if (p3_unlikely(rc == PTL_MD_IN_USE) && p3a_settled(ni))
-		rc = p3l_md_unlink(&ni->env, ni->l, p3a_ref(h));
+		rc = p3l_md_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_MD_IN_USE))
 		p3a_in_use(ni);
 	return rc;
@@ -118,7 +118,7 @@ P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, p
 		iov = old_md->start;
 		iov_n = (uint32_t)(old_md->length < P3L_MAX_IOV ? old_md->length : P3L_MAX_IOV);
 	}
-	rc = p3l_md_update(&ni->env, ni->l, p3a_ref(h), old_md ? &old : NULL, iov, iov_n, new_md ? &a : NULL, test);
+	rc = p3l_md_update(&ni->env, ni->l, p3a_ref(ni, h), old_md ? &old : NULL, iov, iov_n, new_md ? &a : NULL, test);
 	if (old_md && (rc == PTL_OK || rc == PTL_MD_NO_UPDATE)) {
 		old.eq_handle = p3a_eq_unpack(ni, old.eq_handle);
 		*old_md = old;
@@ -144,7 +144,7 @@ P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_i
 		return PTL_EQ_INVALID;
 	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
-		rc = p3l_memd_post(&ni->env, ni->l, p3a_ref(base), id, bits, ignore, unlink, pos, &a, op, test, &me,
+		rc = p3l_memd_post(&ni->env, ni->l, p3a_ref(ni, base), id, bits, ignore, unlink, pos, &a, op, test, &me,
 				   &mdr);
 	if (rc != PTL_OK)
 		return rc;

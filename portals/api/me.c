@@ -29,7 +29,9 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 	for (i = ni->l->max_pt + 1; i-- > 0;) {	/* from the top; 112-127 belong to our own layers */
 		if (i >= 112 || p3_load_acq(&ni->l->pt[i].head))
 			continue;
-		rc = p3l_me_attach(&ni->env, ni->l, i, id, bits, ignore, unlink, PTL_INS_AFTER, &r);
+		rc = p3l_me_attach_first(&ni->env, ni->l, i, id, bits, ignore, unlink, &r);
+		if (rc == P3L_TAKEN)		/* another thread's by now */
+			continue;
 		if (rc != PTL_OK)
 			return rc;
 		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
@@ -52,7 +54,7 @@ P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bit
 	ni = p3a_ni_of(base, P3A_ME);
 	if (!ni)
 		return PTL_ME_INVALID;
-	rc = p3l_me_insert(&ni->env, ni->l, p3a_ref(base), id, bits, ignore, unlink, pos, &r);
+	rc = p3l_me_insert(&ni->env, ni->l, p3a_ref(ni, base), id, bits, ignore, unlink, pos, &r);
 	if (rc == PTL_OK)
 		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
 	return rc;
@@ -65,9 +67,9 @@ P3A_API int PtlMEUnlink(ptl_handle_me_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
-	rc = ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(h)) : PTL_ME_INVALID;
+	rc = ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(ni, h)) : PTL_ME_INVALID;
 	if (p3_unlikely(rc == PTL_ME_IN_USE) && p3a_settled(ni))
-		rc = p3l_me_unlink(&ni->env, ni->l, p3a_ref(h));
+		rc = p3l_me_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_ME_IN_USE))
 		p3a_in_use(ni);
 	return rc;

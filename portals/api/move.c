@@ -55,12 +55,12 @@ static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_
 		return PTL_MD_INVALID;
 	slot = (uint32_t)ni->nal->find(ni, target);	/* of wildcards: none */
 	if (p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
-	    ni->nal->put_small(ni, slot, p3a_ref(mdh), loff, len, pt, bits, hdr_data))
+	    ni->nal->put_small(ni, slot, p3a_ref(ni, mdh), loff, len, pt, bits, hdr_data))
 		return PTL_OK;
 	if (p3_unlikely(target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY))
 		return PTL_PROCESS_INVALID;
 	fill_hdr(ni, &h, P3L_PUT, pt, ac, bits, roffset, hdr_data);
-	s.md = p3a_ref(mdh);
+	s.md = p3a_ref(ni, mdh);
 	s.loff = loff;
 	s.len = len;
 	s.whole = false;
@@ -109,7 +109,7 @@ static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_
 	if (p3_unlikely(target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY))
 		return PTL_PROCESS_INVALID;
 	fill_hdr(ni, &h, P3L_GET, pt, ac, bits, roffset, 0);
-	r.md = p3a_ref(mdh);
+	r.md = p3a_ref(ni, mdh);
 	r.off = loff;
 	r.mlength = len;
 	r.match_bits = bits;
@@ -188,8 +188,8 @@ static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint6
 		return PTL_MD_INVALID;
 	if (target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY)
 		return PTL_PROCESS_INVALID;
-	r.md = p3a_ref(gmd);
-	s.md = p3a_ref(pmd);
+	r.md = p3a_ref(ni, gmd);
+	s.md = p3a_ref(ni, pmd);
 	rc = check_get_md(ni, r.md, goff, len);
 	if (rc != PTL_OK)
 		return rc;

@@ -16,7 +16,7 @@
 #include "p3_log.h"
 #include "p3_rt.h"
 
-struct nal_ni *p3a_table[P3A_MAX_NI];
+struct nal_ni *p3a_table[P3A_MAX_NI], *p3a_open_ni;
 bool p3a_up;
 uint32_t p3a_lock_;
 
@@ -46,6 +46,7 @@ static void in_child(void)
 	p3a_up = false;
 	for (int i = 0; i < P3A_MAX_NI; i++)
 		p3a_table[i] = NULL;
+	p3a_open_ni = NULL;
 	refused = NULL;
 	p3a_lock_ = 0;
 	p3a_waiting = 0;
@@ -133,6 +134,8 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->iface = iface;
 	ni->nal = choose(job, k);
 	ni->refs = 1;
+	ni->index = made % P3A_MAX_NI;
+	ni->base = ni->index << 26 | (made / P3A_MAX_NI * 619 & P3L_GEN_MASK) << 16;	/* 619: far from each other */
 	ni->serial = ++made;
 	ni->uid = job->uid;
 	ni->jid = job->jid;
@@ -189,7 +192,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 	if (pid != PTL_PID_ANY && pid > 0x3fffff)	/* the largest Unix pid: clients use their own */
 		return PTL_PID_INVALID;
 	lock();
-	ni = p3a_table[0];
+	ni = p3a_open_ni;
 	if (ni) {
 		ni->refs++;
 		if (p3a_iface_xt(iface))
@@ -198,7 +201,8 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 		ni = open_ni(iface, pid, desired, &rc);
 		if (!ni)
 			goto out;
-		p3_store_rel(&p3a_table[0], ni);
+		p3_store_rel(&p3a_table[ni->index], ni);
+		p3_store_rel(&p3a_open_ni, ni);
 		p3a_dump_setup();
 		p3a_debug_open(ni);
 	}
@@ -218,6 +222,7 @@ static void close_ni(struct nal_ni *ni)
 		refused = NULL;
 	} else {
 		p3a_debug_close(ni);
+		p3_store_rel(&p3a_open_ni, NULL);
 		p3_store_rel(&p3a_table[ni->index], NULL);
 		p3a_send_home(ni);
 	}

@@ -3,7 +3,9 @@
  * p3a.h - the user-side library: handles, the interface table, entering and leaving a call
  *
  * A handle is 32 bits: kind (3), interface (3), generation (10), index (16). Kinds are chosen so that no handle equals
- * PTL_INVALID_HANDLE, PTL_EQ_NONE or PTL_HANDLE_NONE.
+ * PTL_INVALID_HANDLE, PTL_EQ_NONE or PTL_HANDLE_NONE. There is one interface at a time, and each has the next place in
+ * the table: a handle of one that was closed finds nobody there. When the places have been through, generations are
+ * counted from elsewhere (nal_ni.base).
  */
 #ifndef P3A_H
 #define P3A_H
@@ -55,16 +57,18 @@ uint32_t p3a_iface_pid_offset(ptl_interface_t iface);
 bool p3a_status(const struct p3l_ni *l, ptl_sr_index_t index, uint64_t *value);
 
 extern struct nal_ni *p3a_table[P3A_MAX_NI];
+extern struct nal_ni *p3a_open_ni;	/* the one that is in it */
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
 extern uint32_t p3a_lock_;		/* table, init, fini */
 
 static inline ptl_handle_any_t p3a_handle(const struct nal_ni *ni, enum p3a_kind kind, uint32_t idx, uint32_t gen)
 {
-	return (uint32_t)kind << 29 | ni->index << 26 | (gen & P3L_GEN_MASK) << 16 | idx;
+	return ((uint32_t)kind << 29 | (gen & P3L_GEN_MASK) << 16 | idx) ^ ni->base;
 }
 
-static inline struct p3l_ref p3a_ref(ptl_handle_any_t h)
+static inline struct p3l_ref p3a_ref(const struct nal_ni *ni, ptl_handle_any_t h)
 {
+	h ^= ni->base;
 	return (struct p3l_ref){ h & 0xffff, h >> 16 & P3L_GEN_MASK };
 }
 

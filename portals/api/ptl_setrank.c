@@ -33,10 +33,10 @@ static void forget(void)
 static int which(ptl_handle_ni_t h, struct nal_ni **ni)
 {
 	P3A_CHECK_UP();
-	*ni = p3_load_acq(&p3a_table[0]);
+	*ni = p3_load_acq(&p3a_open_ni);
 	if (h == PTL_INVALID_HANDLE) {
 		*ni = NULL;
-		return p3_load_acq(&p3a_table[0]) ? PTL_FAIL : PTL_OK;
+		return p3_load_acq(&p3a_open_ni) ? PTL_FAIL : PTL_OK;
 	}
 	return *ni && h == p3a_ni_handle(*ni) ? PTL_OK : PTL_NI_INVALID;
 }
@@ -74,7 +74,7 @@ P3A_API int PtlSetRank(ptl_handle_ni_t h, unsigned rank, unsigned group_size)
 	int rc = which(h, &ni);
 
 	if (rc == PTL_FAIL) {		/* an interface is open, and the caller means no special one */
-		ni = p3a_table[0];
+		ni = p3a_open_ni;
 		rc = PTL_OK;
 	}
 	if (rc != PTL_OK)
@@ -151,7 +151,7 @@ P3A_API int PtlSetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *map, unsigned group_size
 P3A_API int PtlSetJID(ptl_jid_t jid)
 {
 	P3A_CHECK_UP();
-	if (p3_load_acq(&p3a_table[0]) || jid == PTL_JID_ANY || !p3_rt_get(NULL))
+	if (p3_load_acq(&p3a_open_ni) || jid == PTL_JID_ANY || !p3_rt_get(NULL))
 		return PTL_FAIL;
 	p3_rt_set_jid(jid);
 	return PTL_OK;

@@ -60,6 +60,11 @@ def handle(h):
     kind = KINDS.get(h >> 29)
     if h in special or not kind:
         return special.get(h, "%#x (no handle)" % h)
+    try:
+        ni = gdb.parse_and_eval("p3a_table")[h >> 26 & 7]
+        h ^= num(ni["base"]) & 0x03ff0000 if num(ni) else 0
+    except gdb.error:
+        pass
     if kind == "ni":
         return "ni %d (opening %d)" % (h >> 26 & 7, h & 0xffff)
     return "%s %d.%d of ni %d" % (kind, h & 0xffff, h >> 16 & 0x3ff, h >> 26 & 7)

@@ -191,7 +191,8 @@ int p3l_me_enter(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r,
 	return enter_list(env, ni, r, pt, true, alone);
 }
 
-static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt,
+/* @first: only where the list is empty. */
+static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_ref *base, uint32_t pt, bool first,
 	       ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
 	       struct p3l_ref *out)
 {
@@ -211,8 +212,11 @@ static int add(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_re
 	} else {
 		p3l_lock(env, ni, pt);
 	}
-	p3l_me_fill(p3l_me(ni, i - 1), pt, id, bits, ignore, unlink);
-	rc = p3l_me_link_locked(ni, pt, i - 1, base ? base->idx + 1 : 0, pos);
+	rc = P3L_TAKEN;
+	if (!first || !p3_load(&ni->pt[pt].head)) {
+		p3l_me_fill(p3l_me(ni, i - 1), pt, id, bits, ignore, unlink);
+		rc = p3l_me_link_locked(ni, pt, i - 1, base ? base->idx + 1 : 0, pos);
+	}
 	if (rc == PTL_OK)
 		*out = (struct p3l_ref){ i - 1, p3l_me(ni, i - 1)->gen & P3L_GEN_MASK };
 	p3l_unlock(ni, pt);
@@ -228,13 +232,19 @@ int p3l_me_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl
 {
 	if (pt > ni->max_pt)
 		return PTL_PT_INDEX_INVALID;
-	return add(env, ni, NULL, pt, id, bits, ignore, unlink, pos, out);
+	return add(env, ni, NULL, pt, false, id, bits, ignore, unlink, pos, out);
+}
+
+int p3l_me_attach_first(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+			uint64_t ignore, ptl_unlink_t unlink, struct p3l_ref *out)
+{
+	return add(env, ni, NULL, pt, true, id, bits, ignore, unlink, PTL_INS_AFTER, out);
 }
 
 int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
 		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out)
 {
-	return add(env, ni, &base, 0, id, bits, ignore, unlink, pos, out);
+	return add(env, ni, &base, 0, false, id, bits, ignore, unlink, pos, out);
 }
 
 /* 3.9.5: the MD goes too, whatever its own unlink_op says; no event. */

@@ -161,6 +161,10 @@ struct p3l_ref {
 /* me.c (owner) */
 int p3l_me_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
 		  uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out);
+/* At an entry of the table that has none: else P3L_TAKEN. */
+enum { P3L_TAKEN = -1 };
+int p3l_me_attach_first(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
+			uint64_t ignore, ptl_unlink_t unlink, struct p3l_ref *out);
 int p3l_me_insert(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
 		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, struct p3l_ref *out);
 int p3l_me_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref me);

@@ -145,6 +145,40 @@ static void t_pid_of_another_rank_then_a_free_one(void)
 	CHECK_INT(PtlNIFini(ni), PTL_OK);
 }
 
+/* What an interface that was closed had given out is nobody's in those that follow, however alike they are. */
+static void t_handles_of_closed_interfaces(void)
+{
+	static struct { ptl_handle_ni_t ni; ptl_handle_me_t me; ptl_handle_md_t md; ptl_handle_eq_t eq; } h[40];
+	ptl_md_t md = { .threshold = PTL_MD_THRESH_INF, .options = PTL_MD_OP_PUT, .eq_handle = PTL_EQ_NONE };
+	ptl_handle_md_t other;
+	ptl_event_t ev;
+	char c;
+	int rc;
+
+	md.start = &c;
+	md.length = 1;
+	for (unsigned i = 0; i < sizeof(h) / sizeof(*h); i++) {
+		REQUIRE_INT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &h[i].ni), PTL_OK);
+		REQUIRE_INT(PtlEQAlloc(h[i].ni, 2, PTL_EQ_HANDLER_NONE, &h[i].eq), PTL_OK);
+		REQUIRE_INT(PtlMEAttach(h[i].ni, PT, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &h[i].me), PTL_OK);
+		REQUIRE_INT(PtlMDAttach(h[i].me, md, PTL_RETAIN, &h[i].md), PTL_OK);
+		for (unsigned k = 0; k < i; k++) {
+			md.eq_handle = h[k].eq;
+			rc = PtlMDBind(h[i].ni, md, PTL_RETAIN, &other);
+			REQUIRE(rc == PTL_EQ_INVALID || rc == PTL_MD_ILLEGAL);
+			REQUIRE_INT(PtlEQGet(h[k].eq, &ev), PTL_EQ_INVALID);
+			REQUIRE_INT(PtlEQFree(h[k].eq), PTL_EQ_INVALID);
+			REQUIRE_INT(PtlMDUnlink(h[k].md), PTL_MD_INVALID);
+			REQUIRE_INT(PtlMEUnlink(h[k].me), PTL_ME_INVALID);
+			REQUIRE_INT(PtlNIFini(h[k].ni), PTL_NI_INVALID);
+		}
+		md.eq_handle = h[i].eq;
+		REQUIRE_INT(PtlMDBind(h[i].ni, md, PTL_RETAIN, &other), PTL_OK);
+		md.eq_handle = PTL_EQ_NONE;
+		CHECK_INT(PtlNIFini(h[i].ni), PTL_OK);
+	}
+}
+
 /* Who was refused and has enough of it says PtlFini; the others' PtlNIFini waits for that, and no longer. */
 static void t_refused_and_gives_up(void)
 {
@@ -161,7 +195,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_start), T(t_no_memory_then_memory), T(t_no_memory_in_the_first_rank),
-		T(t_pid_of_another_rank_then_a_free_one), T(t_refused_and_gives_up), T(t_start),
+		T(t_pid_of_another_rank_then_a_free_one), T(t_handles_of_closed_interfaces), T(t_refused_and_gives_up), T(t_start),
 		T(t_pid_of_another_rank_then_a_free_one), { 0 }
 	};
 

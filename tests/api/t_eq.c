@@ -268,6 +268,35 @@ static void t_poll_waits_at_least_its_time(void)
 	p_step();
 }
 
+/* Of a set polled in turn with another one, a queue that always has an event does not keep the next from being seen. */
+static void t_poll_is_fair_to_sets_in_turn(void)
+{
+	ptl_handle_eq_t q[2][2];
+	ptl_handle_md_t h[2];
+	ptl_event_t e;
+	int which, i;
+
+	for (i = 0; i < 4; i++)
+		NEED_OK(PtlEQAlloc(ni, 256, PTL_EQ_HANDLER_NONE, &q[i / 2][i % 2]));
+	for (i = 0; i < 2; i++)
+		NEED_OK(PtlMDBind(ni, p_md(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, q[0][i]), PTL_RETAIN,
+				  &h[i]));
+	for (int odd = 0; odd < 2; odd++) {
+		OK(PtlPut(h[1], PTL_NO_ACK_REQ, self, PT + 1, 0, 0, 0, 0));
+		for (which = i = 0; i < 100 && which != 1; i++) {
+			OK(PtlPut(h[0], PTL_NO_ACK_REQ, self, PT + 1, 0, 0, 0, 0));
+			CHECK_INT(PtlEQPoll(q[0], 2, 1000, &e, &which), PTL_OK);
+			PtlEQPoll(q[1], 2, 0, &e, &(int){ 0 });
+		}
+		CHECK_INT(which, 1);
+		PtlEQPoll(q[1], 2, 0, &e, &which);
+	}
+	for (i = 0; i < 2; i++)
+		OK(PtlMDUnlink(h[i]));
+	for (i = 0; i < 4; i++)
+		OK(PtlEQFree(q[i / 2][i % 2]));
+}
+
 static void t_poll_refuses_bad_arguments(void)
 {
 	ptl_handle_eq_t eqs[3] = { ieq, PTL_INVALID_HANDLE, teq };
@@ -457,7 +486,7 @@ int main(void)
 		T(t_empty_queue_leaves_the_event_alone), T(t_sequence_numbers_are_consecutive),
 		T(t_queue_holds_what_was_asked), T(t_overrun_is_told_once_then_order_goes_on),
 		T(t_full_queue_drops_no_message), T(t_peek_leaves_the_event), T(t_poll_says_which_queue),
-		T(t_poll_tells_of_an_overrun), T(t_poll_waits_at_least_its_time), T(t_poll_refuses_bad_arguments),
+		T(t_poll_tells_of_an_overrun), T(t_poll_waits_at_least_its_time), T(t_poll_is_fair_to_sets_in_turn), T(t_poll_refuses_bad_arguments),
 		T(t_waiter_wakes_up), T(t_event_wakes_exactly_one_thread), T(t_handler_runs_once_for_each_event),
 		T(t_queue_of_no_events), T(t_freed_queue_is_not_written), T(t_queues_run_out_and_come_back), { 0 }
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * t_home.c - threads that wait in PtlEQWait and PtlEQPoll while another frees their queue, or closes the interface:
- * they get PTL_EQ_INVALID, soon, whether they spin, yield or sleep, and nobody touches what is gone
+ * they get PTL_EQ_INVALID, soon, whether they spin, yield or sleep, and nobody touches what is gone. And threads that
+ * ask for a portal of their own.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +12,7 @@
 
 #include <portals3.h>
 
-enum { THREADS = 3, ROUNDS = 40, PATIENCE = 10 };
+enum { THREADS = 3, ROUNDS = 40, PATIENCE = 10, PORTALS = 10000 };
 
 static ptl_handle_ni_t ni;
 static ptl_handle_eq_t eq[THREADS];
@@ -104,10 +105,52 @@ static void t_the_library_is_closed(void)
 	rounds(2);
 }
 
+static atomic_int turn, done;
+static ptl_pt_index_t got[2];
+static ptl_handle_me_t me[2];
+
+static void ask(int k, int round)
+{
+	static const ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+
+	for (unsigned n = 1; atomic_load(&turn) < round; n++)
+		if (n % 4096 == 0)
+			sched_yield();
+	CHECK_INT(PtlMEAttachAny(ni, &got[k], any, 1, 0, PTL_RETAIN, &me[k]), PTL_OK);
+	atomic_fetch_add(&done, 1);
+}
+
+static void *asks(void *unused)
+{
+	for (int i = 1; i <= PORTALS; i++)
+		ask(1, i);
+	return unused;
+}
+
+static void t_portals_of_their_own(void)
+{
+	pthread_t th;
+
+	open_all();
+	REQUIRE_INT(pthread_create(&th, NULL, asks, NULL), 0);
+	for (int i = 1; i <= PORTALS; i++) {
+		atomic_store(&turn, i);
+		ask(0, i);
+		while (atomic_load(&done) < 2 * i)
+			sched_yield();
+		CHECK(got[0] != got[1]);
+		CHECK_INT(PtlMEUnlink(me[0]), PTL_OK);
+		CHECK_INT(PtlMEUnlink(me[1]), PTL_OK);
+	}
+	pthread_join(th, NULL);
+	PtlFini();
+	t_barrier();
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = { T(t_queues_are_freed), T(t_the_interface_is_closed),
-					       T(t_the_library_is_closed), { 0 } };
+					       T(t_the_library_is_closed), T(t_portals_of_their_own), { 0 } };
 
 	return t_run(cases);
 }

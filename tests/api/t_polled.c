@@ -235,20 +235,26 @@ static void t_polled_data_arrive_whole(void)
 /* Acknowledgement, drops and access control are the same there. */
 static void t_polled_portal_acks_and_drops(void)
 {
-	ptl_handle_md_t a;
-	long long drops = 0;
+	ptl_handle_md_t a, g;
+	long long drops = 0, bytes = 0;
 
-	TGT { drops = p_drops(); }
+	TGT {
+		drops = p_drops();
+		bytes = p_status(PTL_SR_DROP_LENGTH);
+	}
 	polled(1, sizeof(dst));
 	INI {
 		OK(PtlMDBind(ni, p_md(src, 8, PTL_MD_THRESH_INF, 0, ieq), PTL_RETAIN, &a));
+		OK(PtlMDBind(ni, p_md(src, 40, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &g));
+		OK(PtlGet(g, peer, PT, 0, 1, 0));	/* dropped, it never ends */
 		OK(PtlPut(a, PTL_ACK_REQ, peer, PT, 0, 2, 0, 0));	/* no such bits */
 		OK(PtlPut(a, PTL_ACK_REQ, peer, PT, 0, 1, 0, 3));
 	}
 	TGT {
 		CHECK_INT(p_get(eq, ev), PTL_OK);
 		CHECK_INT(ev->hdr_data, 3);
-		CHECK_INT(p_drops(), drops + 1);
+		CHECK_INT(p_drops(), drops + 2);
+		CHECK_INT(p_status(PTL_SR_DROP_LENGTH), bytes + 48);
 	}
 	INI {
 		EVENTS(ieq, ev, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);

@@ -44,7 +44,8 @@ int main(void)
 	md.start = in[0];
 	md.length = 8;
 	md.threshold = 1;
-	md.options = PTL_MD_OP_PUT | PTL_MD_LUSTRE_COMPLETION_SEMANTICS | PTL_MD_PHYS | PTL_MD_LOCAL_ALIGN8;
+	md.options = PTL_MD_OP_PUT | PTL_MD_LUSTRE_COMPLETION_SEMANTICS | PTL_MD_PHYS | PTL_MD_LOCAL_ALIGN8 |
+		     PTL_MD_KIOV;
 	md.user_ptr = &events;
 	md.eq_handle = eq;
 	if (PtlMEMDAttach(ni, PTL_PT_RESERVED_FIRST_NP - 1, any, 1, 0, PTL_UNLINK, PTL_INS_AFTER, md, PTL_UNLINK, &a, &h))

@@ -123,9 +123,24 @@ static void t_unlink_takes_the_md_along_without_event(void)
 	CHECK(c_pools_ok(ni) && c_md_used_count(ni) == 0);
 }
 
+static void t_attach_where_nothing_is(void)
+{
+	struct p3l_ref a, b;
+
+	fresh();
+	CHECK_INT(p3l_me_attach_first(&env, ni, 2, C_ANY, 1, 0, PTL_RETAIN, &a), PTL_OK);
+	CHECK_INT(p3l_me_attach_first(&env, ni, 2, C_ANY, 2, 0, PTL_RETAIN, &b), P3L_TAKEN);
+	CHECK_INT(order(2), 1);
+	CHECK(c_pools_ok(ni));
+	CHECK_INT(p3l_me_unlink(&env, ni, a), PTL_OK);
+	CHECK_INT(p3l_me_attach_first(&env, ni, 2, C_ANY, 3, 0, PTL_RETAIN, &b), PTL_OK);
+	CHECK_INT(order(2), 3);
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = { T(t_attach_head_and_tail), T(t_insert_before_and_after_any_entry),
+					       T(t_attach_where_nothing_is),
 					       T(t_limits_leave_nothing_behind), T(t_stale_and_wrong_handles_are_refused),
 					       T(t_unlink_takes_the_md_along_without_event), { 0 } };
 

@@ -20,7 +20,7 @@ extern "C" {
 /**
  * PTL_MD_EVENT_AUTO_UNLINK_ENABLE, PTL_MD_EVENT_MANUAL_UNLINK_ENABLE, PTL_MD_FLAG_AUTO_UNLINK - options of the XT
  *
- * For member options of ptl_md_t, in programs for the XT only. The last three are of kernel programs: they are 0,
+ * For member options of ptl_md_t, in programs for the XT only. The last four are of kernel programs: they are 0,
  * since there is nothing here that they could change.
  *
  * Source: The XT's.
@@ -32,6 +32,16 @@ extern "C" {
 #define PTL_MD_LUSTRE_COMPLETION_SEMANTICS	0	/* of kernel programs: nothing */
 #define PTL_MD_PHYS				0	/* of kernel programs: nothing */
 #define PTL_MD_LOCAL_ALIGN8			0	/* of kernel programs: nothing */
+#define PTL_MD_KIOV				0	/* of kernel programs: nothing */
+
+/**
+ * PTL_PT_INDEX_UNRELIABLE - a portal that kernel programs of the XT name
+ *
+ * What it promised is not public. Here it is a portal as the others are.
+ *
+ * Source: The XT's.
+ */
+#define PTL_PT_INDEX_UNRELIABLE	40	/* above those that programs use */
 
 /**
  * PTL_MAX_TRANS_SZ - longest transfer on the XT
