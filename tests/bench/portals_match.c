@@ -6,13 +6,13 @@
  *	match_exact	N entries that compare all bits, the message is for the last
  *	match_wild	the same, but every eighth ignores its low bits, and does not match
  *	..._walk	both with PTL_INDEX_FROM=0: lists are walked from the front
- * bytes is N. Each of the two settings runs in a process of its own, with a list on a portal table entry of its own for
- * each N. Options: --json, --quick (fewer repetitions).
+ * N: 1, 4, 16 ... 16384, and 17, 24, 32, 48: lists of more than 16 have an index. bytes is N. Each of the two settings
+ * runs in a process of its own, with a list on a portal table entry of its own for each N. Options: --json, --quick
+ * (fewer repetitions).
  */
 #include "portals.h"	/* first: it asks libc for more */
 #include <sys/wait.h>
 
-#define LONGEST	16384
 #define BITS	((ptl_match_bits_t)0x5eed << 32)
 
 static uint64_t to, from = 1;
@@ -46,6 +46,7 @@ static double once(ptl_handle_md_t md, ptl_process_id_t self, ptl_pt_index_t pt,
 
 static int child(int quick)
 {
+	static const int len[] = { 1, 4, 16, 17, 24, 32, 48, 64, 256, 1024, 4096, 16384 };
 	ptl_pt_index_t pt = 0;
 	ptl_process_id_t self;
 	ptl_handle_md_t h;
@@ -55,7 +56,8 @@ static int child(int quick)
 	h = bind(&from, sizeof(from), PTL_EQ_NONE, 0);
 	bench_pin(0);
 	for (int wild = 0; wild < 2; wild++)
-		for (int n = 1; n <= LONGEST; n *= 4, pt++) {
+		for (size_t at = 0; at < sizeof(len) / sizeof(len[0]); at++, pt++) {
+			int n = len[at];
 			int times = 2000000 / (n + 200) / (quick ? 4 : 1);
 			double v[7];
 

@@ -38,11 +38,12 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..40
+echo 1..43
 
 fresh
 for r in 1 2 3; do
 	run $r ours portals_pingpong 50 50 "put_eqget 8 109 50,109,50x9" "put_eqwait 8 111 50,111,50x9" "memdpost 0 100"
+	run $r ours portals_match 50 50 "match_exact 17 60" "match_exact_walk 17 82" "match_wild 32 90" "match_wild_walk 32 80"
 	run $r ours mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 100 50,100,50x9"
 	run $r mpich mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 125 50,125,50x9"
 	run $r openmpi mpi_short 50 50 "latency 8 120 50,120,50x9" "message_gap 8 80 50,80,50x9"
@@ -54,6 +55,9 @@ says portals_put_8B_eqget met true "h + 59 is within h + 60"
 says portals_put_8B_eqwait met false "h + 61 is not"
 says portals_put_8B_eqwait why '"missed: near: 1 ns above the bar"' "and it is said by how much"
 says portals_memdpost met true "the bar itself is met"
+says portals_ring_600ranks why '"not measured with --quick"' "what a quick report leaves out is said"
+says portals_match_exact_17_to_walk met true "an index just above its least length is judged against the walk"
+says portals_match_wild_32_to_walk met false "one with wildcards that costs more fails"
 says mpi_latency_8B met true "as fast as the best peer is no slower"
 says mpi_latency_8B reference '"mpich"' "the reference is the faster peer"
 says mpi_message_rate_8B met false "a lower rate than one of the peers fails"

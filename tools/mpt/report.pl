@@ -390,7 +390,11 @@ for my $how ('eqget', 'eqwait') {
 }
 figure_abs('portals_memdpost', 'ours', 'portals_pingpong', 'memdpost', 0, 100, './mpt bench portals_pingpong --only memdpost');
 figure_self("portals_match_exact_$_", 'portals_match', 'match_exact', $_, ['match_exact', 1], 2, './mpt bench portals_match') for 16, 256, 16384;
-figure_self('portals_match_16_to_walk', 'portals_match', 'match_exact', 16, ['match_exact_walk', 16], 1.1, './mpt bench portals_match');
+# Just above the length from which on a list has an index (PTL_INDEX_FROM): that must not cost more than the walk.
+for my $n (17, 24, 32, 48) {
+	figure_self("portals_match_${_}_${n}_to_walk", 'portals_match', "match_$_", $n, ["match_${_}_walk", $n], 1.1,
+		    './mpt bench portals_match') for 'exact', 'wild';
+}
 figure_self("portals_crowd_${_}_apart", 'portals_rate-' . ($_ + 1), 'crowd_apart', $_, ['crowd_same', $_], 1, "./mpt bench portals_rate -n " . ($_ + 1))
 	for 2, 4, 8;
 # Copies: by the mover alone, by a put with one mover (where a call is no large part of it), and by both sides.
@@ -448,9 +452,12 @@ for my $fig ('memcpy', 'mover', 'put_one', 'put_both', 'memcpy_fresh', 'put_one_
 	figure_abs("copy_time_${fig}_" . size_name($_), 'ours', 'portals_copy', $fig, $_, undef, "./mpt bench portals_copy --only $fig")
 		for sizes('portals_copy', $fig, 'ours');
 }
-for my $n (2, 250, $run{mode} eq 'quick' ? () : 600) {
+my $only_quick = 'not measured with --quick';
+for my $n (2, 250, 600) {
 	for my $fig ('start', 'ring', 'barrier') {
-		figure_abs("portals_${fig}_${n}ranks", 'ours', "portals_many-$n", $fig, $n, undef, "./mpt bench portals_many -n $n") unless $fig eq 'start' && $n == 250;
+		next if $fig eq 'start' && $n == 250;
+		figure_abs("portals_${fig}_${n}ranks", 'ours', "portals_many-$n", $fig, $n, undef, "./mpt bench portals_many -n $n");
+		$records[-1]{why} = $only_quick if $n == 600 && $run{mode} eq 'quick';
 	}
 }
 # What a rank takes, and what one more peer adds to it.
@@ -458,7 +465,7 @@ for my $fig ('memory', 'tables') {
 	my ($two, $many) = map { value_of('ours', "portals_many-$_", $fig, $_) } 2, 250;
 	push @records, { figure => "portals_${fig}_per_rank", library => 'ours', unit => 'B', value => $two, command => './mpt bench portals_many -n 2' },
 		{ figure => "portals_${fig}_per_peer", library => 'ours', unit => 'B', value => defined $two && defined $many ? ($many - $two) / 248 : undef,
-		  command => './mpt bench portals_many -n 250' };
+		  why => 'of a peer in its window; a rank talked to one of them', command => './mpt bench portals_many -n 250' };
 }
 figure_abs('portals_eqget_empty', 'ours', 'portals_pingpong', 'eqget_empty', 0, undef, './mpt bench portals_pingpong --only eqget_empty');
 for my $fig ('match_exact', 'match_wild', 'match_exact_walk', 'match_wild_walk') {
@@ -616,6 +623,8 @@ for my $r (@records[0 .. $barred - 1]) {
 	push @{$note{$text}}, $r->{figure};
 }
 @notes = map { join(', ', @{$note{$_}}) . ": $_" } @notes;
+my @left_out = map { $_->{figure} } grep { ($_->{why} // '') eq $only_quick } @records;
+push @notes, join(', ', @left_out) . ": $only_quick" if @left_out;
 for (grep { $_->[0] =~ /^busy/ } @machine) {
 	push @notes, "the machine was not idle: $1 % of its cores were busy before the start; the figures are disturbed"
 		if ($_->[1] // '') =~ /^(\d+)/ && $1 > 10;
