@@ -457,7 +457,7 @@ static int config(void)
 	return 1;
 }
 
-/* The argument of an option that may have one, be it a word of its own. 0: none; -1: no number. */
+/* The argument of an option that may have one, be it a word of its own. 0: none; -1: no number, and that is said. */
 static long optional_id(int argc, char **argv)
 {
 	const char *s = optarg;
@@ -469,7 +469,10 @@ static long optional_id(int argc, char **argv)
 	if (!s)
 		return 0;
 	v = strtol(s, &end, 10);
-	return *end || v <= 0 || v > UINT32_MAX ? -1 : v;
+	if (!*end && v > 0 && v <= UINT32_MAX)
+		return v;
+	fprintf(stderr, "ptl_info: '%s' is neither a job id nor a process id: a number is wanted\n", s);
+	return -1;
 }
 
 int main(int argc, char **argv)
@@ -505,6 +508,8 @@ int main(int argc, char **argv)
 				what = c;
 				break;
 			}
+			if (what)
+				fprintf(stderr, "ptl_info: one of -c, -l, -p, --hang and --job at a time\n");
 			/* fall through */
 		default:
 			usage(stderr);
@@ -512,6 +517,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
+		fprintf(stderr, "ptl_info: '%s': no word is expected there (of a running job: ptl_info -p ID)\n", argv[optind]);
 		usage(stderr);
 		return 2;
 	}

@@ -790,26 +790,47 @@ static void write_all(void)
 			"(ptl_trace -n)\n", lost);
 }
 
-static void merge(const char *dir, const char *to)
+/* Can the trace be written there? Better known before the command runs than after. */
+static void try_output(const char *to)
+{
+	int fd;
+
+	if (!strcmp(to, "-"))
+		return;
+	if (!access(to, F_OK)) {
+		if (access(to, W_OK))
+			die("%s: %s", to, strerror(errno));
+		return;
+	}
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		die("%s: %s", to, strerror(errno));
+	close(fd);
+	unlink(to);
+}
+
+/* False: there was nothing. */
+static bool merge(const char *dir, const char *to)
 {
 	read_folder(dir);
 	if (!n_files) {
 		fprintf(stderr, "ptl_trace: nothing was recorded: no process of the command called Portals by the "
 			"library "
 			"libportals.so.0, or it is linked statically\n");
-		return;
+		return false;
 	}
 	read_identities();
 	gather_steps();
 	number_messages();
 	out = strcmp(to, "-") ? fopen(to, "w") : stdout;
 	if (!out)
-		die("%s: %s", to, strerror(errno));
+		die("%s: %s; the records are in %s (ptl_trace -m)", to, strerror(errno), dir);
 	write_all();
 	if (ferror(out) || fclose(out))
-		die("%s: %s", to, strerror(errno));
+		die("%s: %s; the records are in %s (ptl_trace -m)", to, strerror(errno), dir);
 	if (strcmp(to, "-"))
 		fprintf(stderr, "ptl_trace: %s: to be opened in https://ui.perfetto.dev or chrome://tracing\n", to);
+	return true;
 }
 
 /* ---- running ---- */
@@ -920,17 +941,19 @@ static void usage(FILE *f)
 	      "  -n RECORDS  kept of each thread (262144); the others are counted only\n"
 	      "  -p          by LD_PRELOAD, for programs with a library path of their own (DT_RPATH)\n"
 	      "  -k          keep the records, and say where\n"
-	      "  -m FOLDER   no command: draw records that were kept\n", f);
+	      "  -m FOLDER   no command: draw records that were kept\n"
+	      "  -h, --help  this text\n", f);
 }
 
 int main(int argc, char **argv)
 {
 	const char *to = "trace.json", *from = NULL, *tmp = getenv("TMPDIR");
+	static const struct option longs[] = { { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 } };
 	bool keep = false, preload = false;
 	char dir[PATH_MAX];
 	int opt, rc;
 
-	while ((opt = getopt(argc, argv, "+ho:n:pkm:")) != -1)
+	while ((opt = getopt_long(argc, argv, "+ho:n:pkm:", longs, NULL)) != -1)
 		switch (opt) {
 		case 'o': to = optarg; break;
 		case 'n':
@@ -947,15 +970,15 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return 2;
 	}
-	if (from) {
-		merge(from, to);
-		return 0;
-	}
+	try_output(to);
+	if (from)
+		return !merge(from, to);
 	snprintf(dir, sizeof(dir), "%s/ptl_trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir))
 		die("%s: %s", dir, strerror(errno));
 	rc = run(argv + optind, dir, preload);
-	merge(dir, to);
+	if (!merge(dir, to) && !rc)
+		rc = 1;
 	if (keep)
 		fprintf(stderr, "ptl_trace: the records are in %s\n", dir);
 	else

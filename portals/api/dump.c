@@ -20,17 +20,29 @@ static const char *const op_state[] = {
 };
 _Static_assert(sizeof(op_state) / sizeof(*op_state) == P3L_OP_MAX, "a name for each state");
 
+/* As gdb's commands say it. */
+static const char *name_of(uint32_t v, uint32_t any, const char *what, char buf[16])
+{
+	if (v == any)
+		return what;
+	snprintf(buf, 16, "%u", v);
+	return buf;
+}
+
 void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t i)
 {
 	const struct p3l_me *me = p3l_me(l, i);
+	char a[16], b[16];
 
-	dprintf(fd, "    me %u: bits %#llx ignore %#llx from %u:%u", i, (unsigned long long)me->match_bits,
-		(unsigned long long)me->ignore_bits, me->match_nid, me->match_pid);
+	dprintf(fd, "    me %u: bits %#llx ignore %#llx from %s:%s", i, (unsigned long long)me->match_bits,
+		(unsigned long long)me->ignore_bits, name_of(me->match_nid, PTL_NID_ANY, "any", a),
+		name_of(me->match_pid, PTL_PID_ANY, "any", b));
 	if (me->md && me->md <= P3L_MAX_MD) {
 		const struct p3l_md *md = p3l_md(l, me->md - 1);
 
-		dprintf(fd, "; md %u: %llu of %llu bytes used, threshold %d, options %#x, pending %u%s", me->md - 1,
-			(unsigned long long)md->offset, (unsigned long long)md->length, md->threshold, md->options,
+		dprintf(fd, "; md %u: %llu of %llu bytes used, threshold %s, options %#x, pending %u%s", me->md - 1,
+			(unsigned long long)md->offset, (unsigned long long)md->length,
+			name_of((uint32_t)md->threshold, (uint32_t)PTL_MD_THRESH_INF, "inf", a), md->options,
 			md->pending, md->flags & P3L_MD_SPENT ? ", spent" : "");
 	}
 	dprintf(fd, "\n");

@@ -62,7 +62,7 @@ static void t_dumps(void)
 	CHECK_INT(printed(tbl, &all), PTL_OK);
 	HAS("portal 11:");
 	HAS("portal 12:");
-	HAS("0xdef");
+	HAS("bits 0xdef ignore 0 from any:any");
 	CHECK_INT(printed(tbl, &bad), PTL_PT_INDEX_INVALID);
 	CHECK_INT(printed(tbl, &beyond), PTL_PT_INDEX_INVALID);
 	CHECK_INT(strlen(text), 0);

@@ -46,6 +46,9 @@ END
 else
 	echo "ok $((n += 1)) - t_json # SKIP no python3"
 fi
+"$info" -p abc >out 2>&1; [ $? = 2 ] && grep -q "'abc' is neither a job id nor a process id" out
+ok $? t_an_id_that_is_none
+"$info" foo >out 2>&1; [ $? = 2 ] && grep -q "'foo': no word is expected" out; ok $? t_a_word_too_many
 "$info" --nonsense >out 2>&1; [ $? = 2 ]; ok $? t_usage
 "$info" --help >out 2>&1 && grep -q -- '--job' out; ok $? t_help
 for t in aprun yod ptl_info ptl_check; do	# each option of the usage text is in the page

@@ -79,6 +79,14 @@ ok $? "records that were kept give the same picture"
 "$b/tools/ptl_trace" -o none.json sh -c 'exit 3' >out 2>err
 [ $? = 3 ] && grep -q "nothing was recorded" err && [ ! -e none.json ]
 ok $? "a command without Portals: said, and its exit status kept"
+"$b/tools/ptl_trace" -o none.json true >out 2>err
+[ $? = 1 ] && grep -q "nothing was recorded" err
+ok $? "nothing recorded is no success"
+"$b/tools/ptl_trace" -o nowhere/x.json touch ran >out 2>err
+[ $? = 2 ] && grep -q "nowhere/x.json: No such file" err && [ ! -e ran ]
+ok $? "a trace that cannot be written is said before the command runs"
+"$b/tools/ptl_trace" --help 2>/dev/null | grep -q -- '--help'
+ok $? "--help"
 
 # the other library says that it does not record
 PTL_TRACE=$PWD LD_LIBRARY_PATH=$b/portals/.libs:$LD_LIBRARY_PATH \
