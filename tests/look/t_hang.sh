@@ -65,6 +65,8 @@ told "waits +messages of rank 1 $pid stand in the inbox of rank 0 $pid and are n
 ok $? t_a_full_queue
 dumped "because: queue 4 of rank 0 $pid is full: [678] events of 8 are unread"
 ok $? t_a_full_queue_in_the_dump
+dumped "me [0-9]+: bits 0x1 ignore 0 from any:any; md [0-9]+: .* threshold inf, "
+ok $? t_wildcards_in_the_dump
 end
 unset PTL_HANG_DUMP_S
 
