@@ -2,8 +2,10 @@
 /*
  * index.c - long match lists: which entries can take these match bits at all
  *
- * From ni.index_from entries on, a list has an index beside its chain: entries are put into buckets by a hash of the
- * bits that most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own,
+ * A search that has walked past ni.index_from entries makes an index beside the chain, which then goes with it until
+ * the list is short again. A list whose messages find their entry near its head, as where they come in the order in
+ * which receives are posted, needs none, and pays for none. Entries are put into buckets by a hash of the bits that
+ * most of them compare (pt.index_mask); those that ignore one of these bits stand in a list of their own,
  * the wild ones. Both kinds of chain are in list order, kept by a number in each entry (seq); a search merges the
  * bucket of the request with the wild ones by that number, so it meets the entries in the order of the list and
  * leaves out only such as cannot match. The plain walk is the reference: whatever the index finds, the walk would
@@ -11,8 +13,7 @@
  *
  * Everything here changes under the lock of the entry. The buckets' place is taken by the owner, once, for the
  * longest list that there can be; memory is touched as it is used. A mover that dies in here leaves an index that
- * nobody trusts: repair drops it (p3l_index_drop), the list is walked again, and the next insertion by the owner
- * makes a new one.
+ * nobody trusts: repair drops it (p3l_index_drop), and the next search that walks far makes a new one.
  */
 #include "p3l.h"
 
@@ -214,14 +215,23 @@ void p3l_index_take_room(struct p3l_ni *ni, uint32_t pt)
 	p3_store_rel(&p->index_room, log2);
 }
 
+bool p3l_index_make(struct p3l_ni *ni, uint32_t pt)
+{
+	struct p3l_pt *p = &ni->pt[pt];
+
+	if (p->index_room && p->len > ni->index_from)
+		build(ni, p);
+	return p->index_log2;
+}
+
 void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t idx, ptl_ins_pos_t pos)
 {
 	struct p3l_pt *p = &ni->pt[pt];
 
-	if (p->index_log2 && (p->len <= LOAD << (p->index_log2 & 31) || p->index_log2 >= p->index_room) &&
+	if ((p->len <= LOAD << (p->index_log2 & 31) || p->index_log2 >= p->index_room) &&
 	    number(ni, p3l_me(ni, idx), pos))
 		put_in(ni, p, idx + 1, false);
-	else if (p->index_room && p->len > ni->index_from)
+	else
 		build(ni, p);
 }
 

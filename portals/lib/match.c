@@ -15,6 +15,8 @@ static bool admits(const struct p3l_ac *a, const struct p3l_hdr *h)
 	       (a->pt == PTL_PT_INDEX_ANY || a->pt == h->pt);
 }
 
+#define FEW	2U		/* entries that a search walks before it asks whether there should be an index */
+
 static const uint32_t needs[] = {
 	[P3L_PUT] = PTL_MD_OP_PUT,
 	[P3L_GET] = PTL_MD_OP_GET,
@@ -108,6 +110,7 @@ static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct 
 		     uint64_t *mlength, bool *later)
 {
 	uint32_t i = ni->pt[h->pt].head, steps = 0;	/* M:unlink.head-plain */
+	uint32_t most = ni->pt[h->pt].index_room ? FEW : P3L_MAX_ME;
 	bool corrupt = false;
 
 	*later = !i;
@@ -117,9 +120,17 @@ static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct 
 		const struct p3l_me *me;
 		uint32_t md;
 
-		if (p3_unlikely(i > P3L_MAX_ME || ++steps > P3L_MAX_ME)) {
-			corrupt = true;
-			break;
+		if (p3_unlikely(i > P3L_MAX_ME || ++steps > most)) {
+			if (i > P3L_MAX_ME || steps > P3L_MAX_ME) {
+				corrupt = true;
+				break;
+			}
+			most = p3_load(&ni->index_from);	/* here, not before: another line */
+			if (steps > most) {
+				if (p3l_index_make(ni, h->pt))
+					return find_among(env, ni, h, off, mlength, later);
+				most = P3L_MAX_ME;
+			}
 		}
 		me = p3l_me(ni, i - 1);
 		md = takes(ni, me, h, off, mlength, later, &corrupt);

@@ -117,7 +117,7 @@ int p3l_me_link_locked(struct p3l_ni *ni, uint32_t pt, uint32_t idx, uint32_t ba
 	p3_store(&p->len, p->len + 1);	/* p3l_index_room() looks at it without the lock */
 	if (p->len > p->longest)
 		p->longest = p->len;
-	if (p3_unlikely(p->index_log2 || p->len > ni->index_from))
+	if (p3_unlikely(p->index_log2))
 		p3l_index_in(ni, pt, idx, pos);
 	return PTL_OK;
 }

@@ -252,7 +252,9 @@ static inline void p3l_index_room(struct p3l_ni *ni, const struct p3l_ref *base,
 struct p3l_among {			/* a search: the next of either kind, index + 1 */
 	uint32_t same, wild;
 };
-void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t me, ptl_ins_pos_t pos);	/* @me stands in the list by now */
+bool p3l_index_make(struct p3l_ni *ni, uint32_t pt);	/* for a search; false: there is no room, or the list is short */
+/* Where there is an index. @me stands in the list by now. */
+void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t me, ptl_ins_pos_t pos);
 void p3l_index_out(struct p3l_ni *ni, uint32_t pt, uint32_t me);
 /* The entries of list @pt that may match @bits, in list order: ME index + 1, 0 after the last. */
 void p3l_index_start(struct p3l_ni *ni, uint32_t pt, uint64_t bits, struct p3l_among *a);

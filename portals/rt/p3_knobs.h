@@ -62,7 +62,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "KiB of inbox that each peer has in a process, while it polls",		\
 	  "portals/api/ni.c")								\
 	K(index_from, "PTL_INDEX_FROM", num, "16", 0, 65536, "entries",			\
-	  "a match list of more entries has an index; 0: it is walked",		\
+	  "entries of a match list that a search walks before it makes an index; 0: no index",	\
 	  "portals/api/ni.c")								\
 	K(dump_signal, "PTL_DUMP_SIGNAL", sig, "none", 0, 64, "",			\
 	  "signal that prints queues and messages; none: signals are the application's",	\

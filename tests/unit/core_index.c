@@ -196,6 +196,8 @@ static void t_numbers_do_not_run_out(void)
 		REQUIRE(p3l_me_attach(&env, ni, PT, C_ANY, 1, 0, PTL_UNLINK, PTL_INS_AFTER, &base) == PTL_OK);
 		REQUIRE(p3l_me_attach(&env, ni, PT, C_ANY, 2, 0, PTL_UNLINK, pos, &other) == PTL_OK);
 		for (int n = 0; n < 200000; n++) {
+			if (n == 8)
+				CHECK(p3l_index_make(ni, PT));
 			if (n >= 8 && p3l_me_unlink(&env, ni, me[n % 8]) != PTL_OK)
 				bail("no unlink");
 			if (p3l_me_insert(&env, ni, base, C_ANY, 3, 0, PTL_UNLINK, pos, &me[n % 8]) != PTL_OK)

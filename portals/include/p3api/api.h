@@ -233,8 +233,8 @@ int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b);
  * that no ME takes is dropped and counted (PtlNIStatus); its initiator is not told. This call, and each that
  * changes a list, is one step for incoming requests: they see the list before or after it.
  *
- * A list of more than PTL_INDEX_FROM entries has an index, so that its length costs nothing where entries compare the
- * same bits; the order is the list's.
+ * A request that has looked at more than PTL_INDEX_FROM entries gives the list an index, so that its length costs
+ * nothing from then on where entries compare the same bits; the order is the list's.
  *
  * Return:
  *   PTL_NI_INVALID: @ni is not an open interface
