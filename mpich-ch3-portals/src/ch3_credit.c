@@ -152,6 +152,7 @@ int MPIDI_PTL_Credit_reply(const ptl_event_t * ev)
     if (MPIDI_PTL.known == NULL || ev->md.user_ptr != MPIDI_PTL.known)
         return FALSE;
     MPIDI_PTL.gets--;
-    VC_CH((MPIDI_VC_t *) (uintptr_t) ev->match_bits)->asking = FALSE;
+    if (likely(ev->ni_fail_type == PTL_NI_OK))  /* one that has died is not asked again */
+        VC_CH((MPIDI_VC_t *) (uintptr_t) ev->match_bits)->asking = FALSE;
     return TRUE;
 }

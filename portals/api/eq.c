@@ -105,9 +105,16 @@ static inline void number_straight(const struct p3l_ni *l, struct nal_eq *e, uin
 	ev->link = e->straight++ << 1 | 1;
 }
 
-static __attribute__((noinline)) void from_afar(struct nal_ni *ni, uint32_t slot, ptl_process_id_t *id)
+/* From another node, or of a send of ours to a portal that nobody has. */
+static __attribute__((noinline)) void from_afar(struct nal_ni *ni, const struct p3l_slot *s, ptl_event_t *ev)
 {
-	*id = ni->nal->id(ni, slot);
+	if (s->initiator != P3L_WIDE_PT) {
+		ev->initiator = ni->nal->id(ni, s->initiator);
+		return;
+	}
+	ev->initiator.pid = ni->l->pid;
+	ev->pt_index = (ptl_pt_index_t)s->mlength;
+	ev->mlength = s->rlength;
 }
 
 static inline struct p3l_md *md_of(const struct nal_ni *ni, const struct p3l_slot *s)
@@ -120,10 +127,6 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, const str
 {
 	ev->type = (ptl_event_kind_t)(s->kind_fail & 15);
 	ev->initiator.nid = ni->l->nid;
-	if (p3_likely(s->initiator < ni->n_peers))
-		ev->initiator.pid = ni->pids[s->initiator];
-	else
-		from_afar(ni, s->initiator, &ev->initiator);
 	ev->uid = ni->uid;
 	ev->jid = ni->jid;
 	ev->pt_index = s->pt;
@@ -142,6 +145,10 @@ static inline void expand(struct nal_ni *ni, const struct p3l_slot *s, const str
 	ev->hdr_data = s->hdr_data;
 	ev->ni_fail_type = s->kind_fail >> 4;
 	ev->unlinked = (s->kind_fail & 15) == PTL_EVENT_UNLINK;
+	if (p3_likely(s->initiator < ni->n_peers))
+		ev->initiator.pid = ni->pids[s->initiator];
+	else
+		from_afar(ni, s, ev);
 }
 
 /* Its MD has been updated: the event shows what it was when the operation was charged. */

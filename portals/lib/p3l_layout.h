@@ -167,6 +167,9 @@ struct p3l_slot {
 } __attribute__((aligned(P3L_LINE)));
 _Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
 
+/* In place of the initiator of a send, who is known: mlength, which is rlength, has the portal, as asked for. */
+#define P3L_WIDE_PT	UINT16_MAX
+
 enum { P3L_VOID = 15 };	/* event kind */
 
 enum { P3L_EQ_USED = 1, P3L_EQ_LIMBO = 2 /* freed, not given back: somebody may be about to post */ };

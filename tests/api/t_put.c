@@ -697,6 +697,30 @@ static void t_order_of_a_pair_is_kept(void)
 	p_step();
 }
 
+/* Of a portal that nobody has, too: the send's events say which it was. */
+static void t_send_events_name_any_portal(void)
+{
+	static const ptl_pt_index_t pts[] = { 0, 127, 128, 255, 256, 300, 65536 + 5, 0xffffffff };
+	ptl_event_t e[3];
+	ptl_handle_md_t h;
+
+	INI {
+		for (unsigned i = 0; i < sizeof(pts) / sizeof(*pts); i++) {
+			OK(PtlMDBind(ni, p_md(src, 10 + i, 1, 0, ieq), PTL_UNLINK, &h));
+			OK(PtlPut(h, PTL_NO_ACK_REQ, peer, pts[i], 0, 7, 0, 0));
+			EVENTS(ieq, e, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END, PTL_EVENT_UNLINK);
+			for (unsigned k = 0; k < 3; k++) {
+				CHECK_INT(e[k].pt_index, pts[i]);
+				CHECK_INT(e[k].mlength, 10 + i);
+				CHECK_INT(e[k].rlength, 10 + i);
+				CHECK(e[k].initiator.nid == self.nid && e[k].initiator.pid == self.pid);
+			}
+		}
+		p_sync();
+	}
+	p_step();
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -708,7 +732,7 @@ int main(void)
 		T(t_threshold_unlinks_after_the_last_end), T(t_ack_for_a_used_up_md_is_dropped),
 		T(t_ack_only_when_asked_and_allowed), T(t_disabled_events_are_not_logged),
 		T(t_zero_length_put_is_a_message), T(t_put_region_sends_that_part), T(t_attached_md_can_be_sent),
-		T(t_order_of_a_pair_is_kept), { 0 }
+		T(t_order_of_a_pair_is_kept), T(t_send_events_name_any_portal), { 0 }
 	};
 
 	return p_main(cases);

@@ -6,9 +6,9 @@
  *	match_exact	N entries that compare all bits, the message is for the last
  *	match_wild	the same, but every eighth ignores its low bits, and does not match
  *	..._walk	both with PTL_INDEX_FROM=0: lists are walked from the front
- * N: 1, 4, 16 ... 16384, and 17, 24, 32, 48: lists that are searched past 16 have an index. bytes is N. Each of the two settings
- * runs in a process of its own, with a list on a portal table entry of its own for each N. Options: --json, --quick
- * (fewer repetitions).
+ * N: 1, 4, 16 ... 16384, and 17, 24, 32, 48: lists that are searched past 16 have an index. bytes is N. Each of the two
+ * settings runs in a process of its own, with a list on a portal table entry of its own for each N. Options: --json,
+ * --quick (fewer repetitions).
  */
 #include "portals.h"	/* first: it asks libc for more */
 #include <sys/wait.h>
