@@ -27,8 +27,15 @@ P3_TESTS += unit/wire:tests/unit/wire:valgrind unit/frame:tests/unit/frame:valgr
 
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/t_fuzz.sh tests/fuzz/t_smoke.sh
 P3_TESTS += fault/fuzz-wire:tests/fuzz/t_smoke.sh:args=wire fault/fuzz-frame:tests/fuzz/t_smoke.sh:args=frame+300 \
-	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240,args=wire+frame+rt+tcp+card \
+	fault/fuzz:tests/fuzz/t_fuzz.sh:limit=240,args=wire+frame+lane+rt+tcp+card \
 	fault/fuzz-here:tests/fuzz/t_fuzz.sh:limit=240,args=exch+trace+look
+
+# The lines of an inbox.
+check_PROGRAMS += tests/fuzz/fuzz_lane
+tests_fuzz_fuzz_lane_SOURCES = tests/fuzz/fuzz_lane.c tests/fuzz/smoke.c
+tests_fuzz_fuzz_lane_CPPFLAGS = $(T_FRAME_CPPFLAGS)
+tests_fuzz_fuzz_lane_LDADD = $(core)
+P3_TESTS += fault/fuzz-lane:tests/fuzz/t_smoke.sh:args=lane+2000
 
 # What the runtime reads about the job; compiled with p3_pmi.c, which it looks into.
 check_PROGRAMS += tests/fuzz/fuzz_rt

@@ -39,6 +39,7 @@ w=$src/nal/wire/wire.c
 target wire "$src/tests/fuzz/fuzz_wire.c" "$w"
 target frame -D_GNU_SOURCE "$src/tests/fuzz/fuzz_frame.c" "$w" "$src"/nal/frame/*.c "$src/nal/loop/loop.c" \
 	"$src"/portals/lib/*.c
+target lane -D_GNU_SOURCE "$src/tests/fuzz/fuzz_lane.c" "$src"/portals/lib/*.c
 rt="$src/portals/rt/p3_*.c $src/portals/api/ptl_rank.c"
 target rt -D_GNU_SOURCE "$src/tests/fuzz/fuzz_rt.c" "$src"/portals/rt/p3_[!p]*.c "$src/portals/api/ptl_rank.c"
 target exch -D_GNU_SOURCE "$src/tests/fuzz/fuzz_exch.c" "$src/nal/smartmap/smap_own.c"
