@@ -244,7 +244,7 @@ void nal_stop(struct nal_ni *ni)
 
 	if (ni->l)
 		p3_store_rel(&ni->l->up, 0);	/* M:attach.down */
-	all = !smartmap_barrier_between(ni->l ? nal_between : NULL, &b);	/* M:attach.all-down */
+	all = !smartmap_barrier_between(ni->l ? nal_between : NULL, &b);
 	if (ni->l && all)
 		nal_between(&b);
 	leave_job(ni, all && !smartmap_barrier());

@@ -155,16 +155,16 @@ static uint64_t common_mask(struct p3l_ni *ni, const struct p3l_pt *p)
 /* All entries, numbered anew. */
 static void build(struct p3l_ni *ni, struct p3l_pt *p)
 {
-	uint32_t log2 = 4, n = 0;
+	uint32_t log2 = 4, n = 0, room = p3_load_acq(&p->index_room);
 	uint64_t seq = (uint64_t)1 << 63;
 	struct bucket *b;
 
 	p3l_index_drop(p);
-	while (log2 < p->index_room && log2 < MAX_LOG2 && LOAD << log2 < GROW * p->len)
+	while (log2 < room && log2 < MAX_LOG2 && LOAD << log2 < GROW * p->len)
 		log2++;
 	p->index_mask = common_mask(ni, p);
 	b = bucket_of(ni, p, 0, log2);
-	if (!b || log2 > p->index_room)
+	if (!b || log2 > room)
 		return;
 	for (uint32_t k = 0; k < 1u << log2; k++)
 		b[k] = (struct bucket){ 0, 0 };
@@ -219,7 +219,7 @@ bool p3l_index_make(struct p3l_ni *ni, uint32_t pt)
 {
 	struct p3l_pt *p = &ni->pt[pt];
 
-	if (p->index_room && p->len > ni->index_from)
+	if (p3_load(&p->index_room) && p->len > ni->index_from)
 		build(ni, p);
 	return p->index_log2;
 }
@@ -228,7 +228,7 @@ void p3l_index_in(struct p3l_ni *ni, uint32_t pt, uint32_t idx, ptl_ins_pos_t po
 {
 	struct p3l_pt *p = &ni->pt[pt];
 
-	if ((p->len <= LOAD << (p->index_log2 & 31) || p->index_log2 >= p->index_room) &&
+	if ((p->len <= LOAD << (p->index_log2 & 31) || p->index_log2 >= p3_load(&p->index_room)) &&
 	    number(ni, p3l_me(ni, idx), pos))
 		put_in(ni, p, idx + 1, false);
 	else

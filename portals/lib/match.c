@@ -110,7 +110,7 @@ static uint32_t find(const struct p3l_env *env, struct p3l_ni *ni, const struct 
 		     uint64_t *mlength, bool *later)
 {
 	uint32_t i = ni->pt[h->pt].head, steps = 0;	/* M:unlink.head-plain */
-	uint32_t most = ni->pt[h->pt].index_room ? FEW : P3L_MAX_ME;
+	uint32_t most = p3_load(&ni->pt[h->pt].index_room) ? FEW : P3L_MAX_ME;
 	bool corrupt = false;
 
 	*later = !i;

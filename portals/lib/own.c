@@ -63,7 +63,7 @@ static void send_slot(const struct p3l_ni *ni, const struct p3l_send *s, uint8_t
 	ev->threshold = s->threshold;
 	ev->initiator = (uint16_t)ni->slot;
 	ev->pt = (uint8_t)s->pt;
-	if (p3_unlikely(s->pt > UINT8_MAX)) {	/* nobody has it; the event says what was asked for all the same */
+	if (p3_unlikely(s->pt > 0xff)) {	/* nobody has it; the event says what was asked for all the same */
 		ev->initiator = P3L_WIDE_PT;
 		ev->mlength = s->pt;
 	}

@@ -168,7 +168,7 @@ struct p3l_slot {
 _Static_assert(sizeof(struct p3l_slot) == P3L_LINE, "one line per event");
 
 /* In place of the initiator of a send, who is known: mlength, which is rlength, has the portal, as asked for. */
-#define P3L_WIDE_PT	UINT16_MAX
+#define P3L_WIDE_PT	0xffffU
 
 enum { P3L_VOID = 15 };	/* event kind */
 

@@ -235,6 +235,8 @@ static void set_up(const struct scenario *s)
 		p3l_md_bind(&owner, ni, &a, s->md_op, &md);
 	else
 		p3l_md_attach(&owner, ni, me[1], &a, s->md_op, &md);
+	if (s->indexed)
+		CHECK(p3l_index_make(ni, 0));
 }
 
 /* As nal_drain() does it, by the initiator. */
@@ -382,8 +384,11 @@ static bool one(const struct scenario *s, int at)
 	CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
 
 	CHECK_INT(p3l_me_attach(&owner, ni, 0, C_ANY, 7, 0, PTL_RETAIN, PTL_INS_AFTER, &x), PTL_OK);
-	if (s->indexed)
+	if (s->indexed) {
+		if (!ni->pt[0].index_log2)		/* repair has dropped it */
+			CHECK(p3l_index_make(ni, 0));
 		check_index();
+	}
 	if (s->getput)
 		check_exchange();
 	if (s->early) {			/* what took the dead one's lock over has made it count */

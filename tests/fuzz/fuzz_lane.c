@@ -2,10 +2,10 @@
 /*
  * fuzz_lane.c - an inbox whose initiator writes anything into its lines
  *
- * The input is a list of steps. A step is a byte that says where its line goes, what of it is made good and whether the
- * owner looks then, and by which way (straight to a waiting reader, short, by a record; alone or with locks), and the 64
- * bytes of a line. Whatever comes: the owner's look ends, no byte outside the memory of its descriptors is touched, and
- * lists, events and records are whole afterwards.
+ * The input is a list of steps. A step is a byte that says where its line goes, what of it is made good and whether
+ * the owner looks then, and by which way (straight to a waiting reader, short, by a record; alone or with locks), and
+ * the 64 bytes of a line. Whatever comes: the owner's look ends, no byte outside the memory of its descriptors is
+ * touched, and lists, events and records are whole afterwards.
  */
 #include "../common/tap.h"
 #include "../unit/core_env.h"

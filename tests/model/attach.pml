@@ -177,7 +177,7 @@ proctype rank(byte me) {
 #ifdef BUG_FREE_AT_ONCE
 		ok = 1;
 #else
-		barrier();					/* M:attach.all-down */
+		barrier();			/* behind it all are down */
 		if
 		:: ok -> barrier()
 		:: else

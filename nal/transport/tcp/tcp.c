@@ -242,7 +242,7 @@ static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- in ---- */
 
-/* Whole frames at the start of the buffer are delivered. False: nonsense. */
+/* Whole frames at the start of the buffer are delivered. False: no more of it. */
 static bool deliver(struct tcp_in *c)
 {
 	uint32_t at = 0;
@@ -251,7 +251,7 @@ static bool deliver(struct tcp_in *c)
 	while (c->have - at >= WIRE_HDR) {
 		uint32_t n = wire_frame_len(c->buf + at);
 
-		if (!n) {
+		if (!n || c->t->out[c->rank].state == TCP_GONE) {	/* nonsense; or too late: it has been given up */
 			good = false;
 			break;
 		}
