@@ -251,7 +251,7 @@ static bool deliver(struct tcp_in *c)
 	while (c->have - at >= WIRE_HDR) {
 		uint32_t n = wire_frame_len(c->buf + at);
 
-		if (!n || c->t->out[c->rank].state == TCP_GONE) {	/* nonsense; or too late: it has been given up */
+		if (!n || c->t->out[c->rank].state == TCP_GONE) {	/* nonsense; or it has been given up */
 			good = false;
 			break;
 		}
