@@ -62,6 +62,17 @@ __attribute__((unused)) static ptl_md_t p_md(void *start, size_t len, int thresh
 			   .user_ptr = (void *)0x5eed, .eq_handle = eq };
 }
 
+/* PtlMDUnlink, when what was sent from it has been read: between nodes, when the target has acknowledged it. */
+__attribute__((unused)) static int p_unlink_sent(ptl_handle_md_t md)
+{
+	double until = t_now() + p_patience;
+	int rc;
+
+	while ((rc = PtlMDUnlink(md)) == PTL_MD_IN_USE && t_now() < until)
+		sched_yield();
+	return rc;
+}
+
 /* Wait for the next event. Return: the code of PtlEQGet, PTL_EQ_EMPTY when none came in time. */
 __attribute__((unused)) static int p_get(ptl_handle_eq_t eq, ptl_event_t *ev)
 {

@@ -183,7 +183,7 @@ static void t_ordinary_puts_keep_their_order_behind_a_polled_one(void)
 		}
 		t_barrier();
 	}
-	INI { OK(PtlMDUnlink(b)); }
+	INI { OK(p_unlink_sent(b)); }
 	TGT {
 		OK(PtlMEUnlink(other));
 		OK(PtlEQFree(oeq));

@@ -689,7 +689,7 @@ static void t_order_of_a_pair_is_kept(void)
 		CHECK_INT(ends, N);
 	}
 	p_step();
-	INI { OK(PtlMDUnlink(h)); }
+	INI { OK(p_unlink_sent(h)); }
 	TGT {
 		OK(PtlMEUnlink(me));
 		OK(PtlEQFree(eq));

@@ -73,7 +73,7 @@ static void puts_from(bool queue)
 	CHECK_INT(refused, 0);
 	t_barrier();
 	OK(PtlMEUnlink(me));
-	OK(PtlMDUnlink(md));
+	OK(p_unlink_sent(md));
 	OK(PtlEQFree(eq));
 	if (queue)
 		OK(PtlEQFree(own_eq));
