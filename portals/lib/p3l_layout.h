@@ -15,7 +15,7 @@
 #include "p3_atomic.h"
 
 #define P3L_MAGIC	0x50334c31U	/* "P3L1" */
-#define P3L_VERSION	6U
+#define P3L_VERSION	7U
 #define P3L_LINE	64
 #define P3L_MAX_PT	128
 #define P3L_PT_STRIPES	16
