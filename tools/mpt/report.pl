@@ -293,7 +293,7 @@ sub figure_ratio {
 			my $bad = $a{disturbed} || $b{disturbed};
 			@common = ('mixed') if !@common && ($bad || !$p->{$r}{slices} || !$q->{$r}{slices});
 			for my $s (@common) {
-				my ($x, $y) = $a{$s} ? ($a{$s}, $b{$s}) : ((values %a)[0], (values %b)[0]);
+				my ($x, $y) = $a{$s} && $b{$s} ? ($a{$s}, $b{$s}) : ((values %a)[0], (values %b)[0]);
 				if ($p->{$r}{slices} && $q->{$r}{slices} && !$bad &&
 				    ($x->{h} > $y->{h} * $PAIR || $y->{h} > $x->{h} * $PAIR)) {
 					$apart++;
