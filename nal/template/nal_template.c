@@ -243,32 +243,12 @@ static bool put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref md, uint6
 	return false;
 }
 
-/* As p3l_send_begin() does for a put. What a get costs, its reply costs: nothing is charged here. */
-static int check_get(struct nal_ni *ni, struct p3l_reply *r, bool *xt)
-{
-	struct p3l_md *md;
-	uint32_t pt;
-	int rc = p3l_md_lock(&ni->env, ni->l, r->md, &pt);
-
-	if (rc != PTL_OK)
-		return rc;
-	md = p3l_md(ni->l, r->md.idx);
-	if (r->mlength == P3L_WHOLE)
-		r->mlength = md->length;
-	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
-		rc = PTL_MD_INVALID;
-	else if (r->off > md->length || r->mlength > md->length - r->off)
-		rc = PTL_MD_ILLEGAL;
-	*xt = md->flags & P3L_MD_XT;
-	p3l_unlock(ni->l, pt);
-	return rc;
-}
-
+/* What a get costs, its reply costs: nothing is charged before that. */
 static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
 {
 	struct p3l_op *op = NULL;
 	bool xt, there = slot < ni->n_peers;
-	int rc = check_get(ni, r, &xt);
+	int rc = p3l_get_begin(&ni->env, ni->l, r, &xt);
 
 	if (rc != PTL_OK)
 		return rc;

@@ -163,6 +163,26 @@ void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send 
 	unpend(env, ni, s->md.idx, &ev);
 }
 
+int p3l_get_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r, bool *xt)
+{
+	struct p3l_md *md;
+	uint32_t pt;
+	int rc = p3l_md_lock(env, ni, r->md, &pt);
+
+	if (p3_unlikely(rc != PTL_OK))
+		return rc;
+	md = p3l_md(ni, r->md.idx);
+	if (r->mlength == P3L_WHOLE)
+		r->mlength = md->length;
+	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
+		rc = PTL_MD_INVALID;
+	else if (r->off > md->length || r->mlength > md->length - r->off)
+		rc = PTL_MD_ILLEGAL;
+	*xt = md->flags & P3L_MD_XT;
+	p3l_unlock(ni, pt);
+	return rc;
+}
+
 void p3l_get_sent(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint64_t off, uint64_t len,
 		  const struct p3l_hdr *h, uint32_t fail)
 {
@@ -306,6 +326,7 @@ bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_re
 	r->iov_n = md->iov_n;
 	r->eq = md->eq;
 	r->options = md->options;
+	r->flags = md->flags;
 	r->link = 0;
 	r->has_ticket = false;
 	r->busy = enter(env, ni);

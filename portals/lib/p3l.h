@@ -447,6 +447,13 @@ struct p3l_send {
 	uint64_t match_bits, hdr_data;
 	uint32_t pt;
 };
+/* Bytes that @s asks for, as the MD is now. (0 where it is none: p3l_send_begin() says so.) */
+static inline uint64_t p3l_send_length(const struct p3l_ni *ni, const struct p3l_send *s)
+{
+	if (s->len != P3L_WHOLE)
+		return s->len;
+	return s->md.idx < P3L_MAX_MD ? p3l_md(ni, s->md.idx)->length : 0;
+}
 int p3l_send_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s);
 void p3l_send_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_send *s, uint32_t fail);
 void p3l_ack(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint32_t target_slot, uint32_t pt,
@@ -458,13 +465,16 @@ struct p3l_reply {
 	struct p3l_ref md;
 	uint32_t eq, link, ticket;
 	int32_t threshold;
-	uint32_t options, target_slot, pt;
+	uint32_t options, flags, target_slot, pt;
 	bool has_ticket;
 	uint8_t busy;
 	uint64_t start, iov;
 	uint32_t iov_n;
 	uint64_t off, mlength, rlength, match_bits;
 };
+/* A get is asked for: is its MD good for it? Sets r->mlength of P3L_WHOLE, and @xt: p3l_get_sent() is due. Charges
+ * nothing. */
+int p3l_get_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r, bool *xt);
 bool p3l_reply_begin(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r);	/* false: dropped */
 void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_reply *r, uint32_t fail);
 
