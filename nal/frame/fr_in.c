@@ -55,6 +55,12 @@ static struct fr_msg *answer(struct fr_engine *e, struct fr_peer *p, const struc
 	return m;
 }
 
+/* Does another process than the owner run this? */
+static bool foreign(const struct fr_engine *e)
+{
+	return e->env.self - 1 != e->l->slot;
+}
+
 static bool is_polled(const struct fr_engine *e, uint32_t pt)
 {
 	return pt <= e->l->max_pt && p3l_pt_polled(e->l, pt);
@@ -78,14 +84,14 @@ static enum p3l_verdict begin(struct fr_engine *e, const struct p3l_hdr *c, stru
 
 static void put_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
 {
-	struct p3l_op *op = in->op;
+	struct p3l_op *op = fr_op(e, in->op);
 	bool ack = false;
 
 	in->on = false;
 	if (op) {
 		uint64_t off = op->moff, mlength = op->mlength;
 
-		in->op = NULL;
+		in->op = 0;
 		ack = p3l_target_end(&e->env, e->l, op, in->fail);
 		e->ops--;
 		e->logged = true;
@@ -104,7 +110,7 @@ static void reply_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
 	if (!in->keep || w->state != FR_W_COMING)
 		return;
 	p3l_reply_end(&e->env, e->l, &w->reply, in->fail);
-	w->state = FR_W_NONE;
+	fr_wait_done(e, w);
 	e->logged = true;
 }
 
@@ -129,6 +135,69 @@ static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wir
 		reply_done(e, p, in);
 }
 
+/* Only the owner may take it: it is for a polled portal, or behind one that waits for such a one. */
+static bool for_owner(const struct fr_engine *e, const struct fr_peer *p, uint32_t pt)
+{
+	return e->park && foreign(e) &&
+	       (is_polled(e, pt) || (p->parked && pt < P3L_MAX_PT && (p->parked_pt[pt >> 6] >> (pt & 63) & 1)));
+}
+
+/* A long one is dropped, as it is refused on the node. */
+static enum verdict put_aside(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *frame)
+{
+	struct fr_in *in = &p->ch[FR_REQUEST].in;
+
+	if (h->paylen == h->rlength && h->rlength <= FR_COPY) {
+		if (!e->park(e, p, frame, WIRE_HDR + h->paylen))
+			return BUSY;
+		if (!p->parked++)
+			p->parked_pt[0] = p->parked_pt[1] = 0;
+		p->parked_pt[h->pt >> 6] |= (uint64_t)1 << (h->pt & 63);
+		if (h->md != WIRE_NO_MD)
+			p->want++;
+		return TAKEN;
+	}
+	count_drop(e, p, h);
+	p->dropped++;
+	if (h->md != WIRE_NO_MD)
+		p->want++;
+	*in = (struct fr_in){ .on = true, .len = h->rlength, .h = *h };
+	take(e, p, FR_REQUEST, h, frame + WIRE_HDR);
+	return TAKEN;
+}
+
+bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame)
+{
+	struct wire_hdr h;
+	struct p3l_hdr c;
+	struct p3l_op *op;
+	enum p3l_verdict v;
+	bool ack = false;
+
+	if (wire_decode(frame, WIRE_HDR, &h) != WIRE_OK)	/* somebody has written over it */
+		return true;
+	core_hdr(p, &h, P3L_PUT, &c);
+	v = begin(e, &c, &op);
+	if (v == P3L_WAIT)
+		return false;
+	p->parked--;
+	if (v == P3L_MATCHED) {
+		uint64_t off = op->moff, mlength = op->mlength < h.paylen ? op->mlength : h.paylen;
+		bool good = fr_copy(e, true, op->start, op->iov, op->iov_n, off, op->mdflags & P3L_MD_DIRECT,
+				    (uint8_t *)(uintptr_t)(frame + WIRE_HDR), mlength);
+
+		ack = p3l_target_end(&e->env, e->l, op, good ? PTL_NI_OK : PTL_NI_FAULT_NP) && h.md != WIRE_NO_MD;
+		if (ack && !p->gone)
+			fr_queue(p, answer(e, p, &h, WIRE_ACK, off, mlength));
+		e->logged = true;
+	} else {
+		p->dropped++;
+	}
+	if (h.md != WIRE_NO_MD && !ack)
+		fr_finished(p, h.req);
+	return true;
+}
+
 static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
 {
 	struct fr_in *in = &p->ch[FR_REQUEST].in;
@@ -138,6 +207,8 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 
 	if (in->on || !number_ok(p, h))
 		return WRONG;
+	if (for_owner(e, p, h->pt))
+		return put_aside(e, p, h, data - WIRE_HDR);
 	core_hdr(p, h, P3L_PUT, &c);
 	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
@@ -147,7 +218,7 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 	*in = (struct fr_in){ .on = true, .len = h->rlength, .h = *h };
 	if (v == P3L_MATCHED) {
 		in->keep = true;
-		in->op = op;
+		in->op = fr_op_name(e, op);
 		e->ops++;
 		in->room = op->mlength;
 		in->start = op->start;
@@ -221,7 +292,7 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 		m->buf = m->small;
 		p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
 	} else {
-		m->op = op;
+		m->op = fr_op_name(e, op);
 		e->ops++;
 	}
 	fr_queue(p, m);
@@ -247,13 +318,17 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 		if (!p3l_walk_next(&w, &at, &len)) {
 			good = false;
 		} else if (direct) {
-			p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
+			p3l_swap_bytes(fr_at(e, at), buf, len);
 		} else {
 			uint8_t new[P3L_MAX_GETPUT];
 
 			p3l_copy(new, buf, len);
-			/* is it there, for reading and writing? Then it may be exchanged by instructions */
-			good = e->copy(false, at, buf, len, false) && e->copy(true, at, buf, len, false);
+			/* is it there, for reading and writing? Then it may be exchanged by instructions; from another
+			 * process only by the kernel */
+			good = e->copy(e, false, at, buf, len, false) &&
+			       e->copy(e, true, at, foreign(e) ? new : buf, len, false);
+			if (foreign(e))
+				continue;
 			p3l_copy(buf, new, len);
 			if (good)
 				p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
@@ -297,7 +372,7 @@ static enum verdict ack(struct fr_engine *e, struct fr_peer *p, const struct wir
 
 	if (!w || h->rlength != w->rlength)
 		return WRONG;
-	w->state = FR_W_NONE;
+	fr_wait_done(e, w);
 	p3l_ack(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, h->roffset, w->rlength, h->mlength);
 	e->logged = true;
 	return TAKEN;
@@ -310,7 +385,7 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 
 	if (in->on || !w || h->rlength != w->rlength)
 		return WRONG;
-	*in = (struct fr_in){ .on = true, .len = h->mlength, .req = h->req, .direct = true };
+	*in = (struct fr_in){ .on = true, .len = h->mlength, .req = h->req };
 	w->reply.mlength = h->mlength;
 	if (p3l_reply_begin(&e->env, e->l, &w->reply)) {
 		w->state = FR_W_COMING;
@@ -320,9 +395,10 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 		in->iov = w->reply.iov;
 		in->iov_n = w->reply.iov_n;
 		in->off = w->reply.off;
+		in->direct = !foreign(e) || (w->reply.flags & P3L_MD_DIRECT);	/* as it was when the get was called */
 		e->logged = true;
 	} else {
-		w->state = FR_W_NONE;
+		fr_wait_done(e, w);
 	}
 	take(e, p, FR_ANSWER, h, data);
 	return TAKEN;
@@ -386,6 +462,10 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 	e->stats.frames_in++;
 	p->heard++;
 	fr_acked(e, p, &h);
+	if (h.type == WIRE_NOP && (h.flags & WIRE_F_BYE)) {
+		fr_gone(e, p);
+		return true;
+	}
 	if (h.type == WIRE_NOP) {
 		if ((h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && !go_back(e, p, &h))
 			goto wrong;

@@ -14,6 +14,22 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 	     uint8_t *buf, uint64_t len);
 void fr_finished(struct fr_peer *p, uint32_t req);
 
+/* Nothing is awaited there any more. */
+static inline void fr_wait_done(struct fr_engine *e, struct fr_wait *w)
+{
+	uint32_t token = w->state ? w->token : 0;
+
+	w->state = FR_W_NONE;
+	if (token)
+		e->ended(e->ended_arg, token);
+}
+
+/* Where the owner's byte @addr, which is direct, is here. */
+static inline void *fr_at(const struct fr_engine *e, uint64_t addr)
+{
+	return (void *)(uintptr_t)(e->mask ? e->window | (addr & e->mask) : addr);
+}
+
 /* fr_out.c */
 void fr_pump(struct fr_engine *e, struct fr_peer *p);
 void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h);

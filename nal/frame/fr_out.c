@@ -15,8 +15,8 @@
 /* All of what a get asked for has been read. */
 static void read_out(struct fr_engine *e, struct fr_msg *m, uint32_t fail)
 {
-	p3l_target_end(&e->env, e->l, m->op, m->fault && !fail ? PTL_NI_FAULT_NP : fail);
-	m->op = NULL;
+	p3l_target_end(&e->env, e->l, fr_op(e, m->op), m->fault && !fail ? PTL_NI_FAULT_NP : fail);
+	m->op = 0;
 	e->ops--;
 	e->logged = true;
 }
@@ -27,7 +27,7 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 
 	P3_TRACED(push(&m->trace));
 	if (fail && acked && m->sending && m->begun) {		/* a failed SEND_END says it all */
-		p->wait[m->h.req % FR_REQS].state = FR_W_NONE;
+		fr_wait_done(e, &p->wait[m->h.req % FR_REQS]);
 	} else if (fail && acked && !m->sending && !m->begun) {	/* begun: fr_gone() finds it among those that wait */
 		p3l_ack_failed(&e->env, e->l, (struct p3l_ref){ m->h.md, m->h.md_gen }, p->slot, m->h.pt,
 			       m->h.match_bits, m->h.rlength, fail);
@@ -45,8 +45,13 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 			p3l_reply_end(&e->env, e->l, &m->reply, fail);
 	}
 	P3_TRACED(pop());
-	if (m->answer)
+	if (m->answer) {
 		fr_finished(p, m->h.req);
+	} else if (m->token) {
+		e->ended(e->ended_arg, m->token);
+		if (!m->begun && (acked || m->get_md))	/* nothing was awaited so far */
+			e->ended(e->ended_arg, m->token);
+	}
 	fr_msg_put(e, p, m);
 }
 
@@ -64,6 +69,7 @@ static void number(struct fr_peer *p, struct fr_msg *m)
 	w = &p->wait[m->h.req % FR_REQS];
 	w->state = m->get_md ? FR_W_REPLY : FR_W_ACK;
 	w->pt = m->h.pt;
+	w->token = m->token;
 	w->match_bits = m->h.match_bits;
 	w->rlength = m->h.rlength;
 	w->md = (struct p3l_ref){ m->h.md, m->h.md_gen };
@@ -111,7 +117,7 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 		return m->buf + o->off;
 	}
 	if (m->direct && !m->iov)
-		return (const void *)(uintptr_t)(m->start + m->off + o->off);
+		return fr_at(e, m->start + m->off + o->off);
 	if (!fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct, e->scratch, o->len)) {
 		__builtin_memset(e->scratch, 0, o->len);
 		m->fault = true;
@@ -253,7 +259,7 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 			p3l_reply_end(&e->env, e->l, &w->reply, PTL_NI_FAIL);
 			p->ch[FR_ANSWER].in.keep = false;
 		}
-		w->state = FR_W_NONE;
+		fr_wait_done(e, w);
 	}
 }
 

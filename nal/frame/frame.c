@@ -31,7 +31,8 @@ void fr_init(struct fr_engine *e, struct p3l_ni *l, const struct p3l_env *env, c
 	e->rto = rto_ns;
 	e->delay = delay_ns;
 	add_msgs(e, e->msgs, FR_MSGS);
-	add_bufs(e, e->bufs[0], FR_BUFS);
+	if (!e->ended)
+		add_bufs(e, e->bufs[0], FR_BUFS);
 }
 
 void fr_open(struct fr_engine *e, struct fr_peer *p, ptl_process_id_t id, uint32_t uid, uint32_t jid, uint32_t slot)
@@ -88,7 +89,8 @@ struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
 	m->frames = 0;
 	m->begun = m->answer = m->sending = m->replying = m->get_md = m->fault = false;
 	m->buf = NULL;
-	m->op = NULL;
+	m->op = 0;
+	m->token = 0;
 	return m;
 }
 
@@ -112,14 +114,19 @@ static uint8_t *buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m
 	return b;
 }
 
-void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+static void buf_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 {
-	if (m->buf && m->buf != m->small) {
+	if (m->buf && m->buf != m->small && !m->token) {
 		p3l_copy(m->buf, &e->free_bufs, sizeof(e->free_bufs));
 		e->free_bufs = m->buf;
 		p->bufs--;
 	}
 	m->buf = NULL;
+}
+
+void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+{
+	buf_put(e, p, m);
 	if (m->answer) {
 		m->answer = false;
 		return;
@@ -161,7 +168,7 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 	P3_TRACE_BEGAN(began);
 	P3_TRACE_BEGAN_WITH(uint64_t, bytes, len);
 	for (; len; buf += n, len -= n)
-		if (!p3l_walk_next(&w, &at, &n) || !e->copy(to, at, buf, n, direct))
+		if (!p3l_walk_next(&w, &at, &n) || !e->copy(e, to, at, buf, n, direct))
 			return false;
 	P3_TRACED(copy(began, P3_WAY_FRAME, to, bytes));
 	return true;
@@ -193,47 +200,69 @@ static void request(struct fr_engine *e, struct fr_peer *p, enum wire_type type,
 	m->h.rlength = h->rlength;
 }
 
-static int nowhere(struct fr_engine *e, struct p3l_send *s)
-{
-	int rc = p3l_send_begin(&e->env, e->l, s);
-
-	if (rc == PTL_OK) {
-		P3_PROBE5(drop, e->l, e->l->slot, s->pt, s->match_bits, P3_DROP_NOWHERE);
-		P3_TRACED(drop(e->l, s->pt, s->match_bits, s->len, P3_DROP_NOWHERE));
-		p3l_send_end(&e->env, e->l, s, PTL_NI_FAIL);
-	}
-	return rc;
-}
-
-static uint64_t length_of(const struct p3l_ni *l, const struct p3l_send *s)
-{
-	if (s->len != P3L_WHOLE)
-		return s->len;
-	return s->md.idx < l->max_md ? p3l_md(l, s->md.idx)->length : 0;
-}
-
-/* Read what is sent into the message's own buffer. */
-static void take_bytes(struct fr_engine *e, struct fr_msg *m, const struct p3l_send *s)
+/* Read what is sent into memory of the message's own. */
+static void take_bytes(struct p3l_ni *l, const struct p3l_send *s, uint8_t *b)
 {
 	struct p3l_walk w;
 	uint64_t at, n;
-	uint8_t *b = m->buf;
 
 	/* the caller's own call and memory: a bad address is its fault, where it happens */
-	if (s->len && p3l_walk_start(e->l, s->start, s->iov, s->iov_n, s->loff, s->len, &w))
+	if (s->len && p3l_walk_start(l, s->start, s->iov, s->iov_n, s->loff, s->len, &w))
 		for (; p3l_walk_next(&w, &at, &n); b += n)
 			p3l_copy(b, (const void *)(uintptr_t)at, n);
 }
 
 /* A get of somebody who is gone ends as those that were under way then. One of somebody who never was: no reply. */
-static void gone_reply(struct fr_engine *e, struct fr_peer *p, struct p3l_reply *r, uint64_t rlength)
+static void gone_reply(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, struct p3l_reply *r,
+		       uint64_t rlength)
 {
 	r->rlength = rlength;
 	r->mlength = 0;
-	r->target_slot = p->slot;
-	if (!p->open || !p3l_reply_begin(&e->env, e->l, r))
-		return;
-	p3l_reply_end(&e->env, e->l, r, PTL_NI_DIED_NP);
+	r->target_slot = slot;
+	if (died && p3l_reply_begin(env, l, r))
+		p3l_reply_end(env, l, r, PTL_NI_DIED_NP);
+}
+
+int fr_put_nowhere(const struct p3l_env *env, struct p3l_ni *l, struct p3l_send *s)
+{
+	int rc = p3l_send_begin(env, l, s);
+
+	if (rc == PTL_OK) {
+		P3_PROBE5(drop, l, l->slot, s->pt, s->match_bits, P3_DROP_NOWHERE);
+		P3_TRACED(drop(l, s->pt, s->match_bits, s->len, P3_DROP_NOWHERE));
+		p3l_send_end(env, l, s, PTL_NI_FAIL);
+	}
+	return rc;
+}
+
+int fr_get_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, const struct p3l_hdr *h,
+		   struct p3l_reply *r)
+{
+	bool xt;
+	int rc = p3l_get_begin(env, l, r, &xt);
+
+	if (rc != PTL_OK)
+		return rc;
+	if (xt)
+		p3l_get_sent(env, l, r->md, r->off, r->mlength, h, PTL_NI_FAIL);
+	P3_PROBE5(drop, l, l->slot, h->pt, h->match_bits, P3_DROP_NOWHERE);
+	P3_TRACED(drop(l, h->pt, h->match_bits, r->mlength, P3_DROP_NOWHERE));
+	gone_reply(env, l, slot, died, r, r->mlength);
+	return PTL_OK;
+}
+
+int fr_getput_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, struct p3l_send *s,
+		      struct p3l_reply *r)
+{
+	int rc = fr_put_nowhere(env, l, s);
+
+	if (rc == PTL_OK)
+		gone_reply(env, l, slot, died, r, s->len);
+	return rc;
+}
+
+static void gone_told(struct fr_engine *e)
+{
 	e->logged = true;
 	fr_flush(e);
 }
@@ -247,142 +276,234 @@ static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 	fr_pump(e, p);
 }
 
-int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s)
+int fr_begin_put(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_send *s, fr_room_t *room,
+		 void *arg, struct fr_req *q)
+{
+	uint64_t len = p3l_send_length(l, s);
+	int rc;
+
+	s->whole = s->len == P3L_WHOLE;
+	for (;;) {
+		q->buf = NULL;
+		if (len <= FR_COPY) {
+			q->buf = room(arg, len);
+			if (!q->buf)
+				return FR_FULL;
+		}
+		s->len = len;
+		rc = p3l_send_begin(env, l, s);
+		if (rc != P3L_AGAIN)
+			break;
+		s->len = P3L_WHOLE;	/* another thread has updated the MD */
+		len = p3l_send_length(l, s);
+	}
+	if (rc != PTL_OK)
+		return rc;
+	h->rlength = s->len;
+	q->type = WIRE_PUT;
+	q->h = *h;
+	q->len = s->len;
+	q->sending = !q->buf;
+	if (q->buf) {
+		take_bytes(l, s, q->buf);
+		p3l_send_end(env, l, s, PTL_NI_OK);
+	} else {
+		q->send = *s;
+	}
+	return PTL_OK;
+}
+
+int fr_begin_get(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_reply *r, struct fr_req *q)
+{
+	bool xt;
+	int rc = p3l_get_begin(env, l, r, &xt);
+
+	if (rc != PTL_OK)
+		return rc;
+	if (xt)
+		p3l_get_sent(env, l, r->md, r->off, r->mlength, h, PTL_NI_OK);
+	h->rlength = r->rlength = r->mlength;
+	q->type = WIRE_GET;
+	q->h = *h;
+	q->len = 0;
+	q->buf = NULL;
+	q->sending = false;
+	q->reply = *r;
+	return PTL_OK;
+}
+
+int fr_begin_getput(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_send *s,
+		    struct p3l_reply *r, fr_room_t *room, void *arg, struct fr_req *q)
+{
+	int rc;
+
+	q->buf = room(arg, WIRE_SWAP_MAX);
+	if (!q->buf)
+		return FR_FULL;
+	rc = p3l_send_begin(env, l, s);
+	if (rc == PTL_OK && s->len > WIRE_SWAP_MAX) {	/* the caller has asked; not for the NAL to trust */
+		p3l_send_end(env, l, s, PTL_NI_FAIL);
+		rc = PTL_MD_ILLEGAL;
+	}
+	if (rc != PTL_OK)
+		return rc;
+	h->rlength = r->rlength = r->mlength = s->len;
+	q->type = WIRE_GETPUT;
+	q->h = *h;
+	q->len = s->len;
+	q->sending = false;
+	q->reply = *r;
+	take_bytes(l, s, q->buf);
+	p3l_send_end(env, l, s, PTL_NI_OK);
+	return PTL_OK;
+}
+
+void fr_never(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, struct fr_req *q)
+{
+	if (q->sending)
+		p3l_send_end(env, l, &q->send, PTL_NI_DIED_NP);
+	else if (q->type == WIRE_PUT && q->h.ack)
+		p3l_ack_failed(env, l, (struct p3l_ref){ q->h.md, q->h.md_gen }, slot, q->h.pt, q->h.match_bits,
+			       q->h.rlength, PTL_NI_DIED_NP);
+	if (q->type != WIRE_PUT)
+		gone_reply(env, l, slot, true, &q->reply, q->h.rlength);
+}
+
+/* @q becomes @m, whose bytes are in q->buf or in the MD. */
+static void fill(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, struct fr_msg *m)
+{
+	request(e, p, (enum wire_type)q->type, &q->h, m);
+	m->len = q->len;
+	m->buf = q->buf;
+	if (q->type != WIRE_PUT || q->h.ack) {
+		m->h.md = q->h.md;
+		m->h.md_gen = q->h.md_gen;
+	}
+	if (q->type != WIRE_PUT) {
+		m->h.loffset = q->reply.off;
+		m->reply = q->reply;
+		m->reply.target_slot = p->slot;
+		m->get_md = true;
+	}
+	if (q->sending) {
+		m->send = q->send;
+		m->sending = true;
+		m->start = q->send.start;
+		m->iov = q->send.iov;
+		m->iov_n = q->send.iov_n;
+		m->off = q->send.loff;
+		m->direct = q->send.flags & P3L_MD_DIRECT;
+	}
+}
+
+bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uint32_t token)
 {
 	struct fr_msg *m;
-	bool whole = s->len == P3L_WHOLE;
-	uint64_t len;
+
+	if (p->gone) {
+		struct fr_req gone = *q;
+
+		fr_never(&e->env, e->l, p->slot, &gone);
+		e->logged = true;
+		for (uint32_t n = fr_parts(q); n--;)
+			e->ended(e->ended_arg, token);
+		return true;
+	}
+	m = fr_msg_get(e, p);
+	if (!m)
+		return false;
+	fill(e, p, q, m);
+	m->token = token;
+	call(e, p, m);
+	return true;
+}
+
+struct place {
+	struct fr_engine *e;
+	struct fr_peer *p;
+	struct fr_msg *m;
+};
+
+/* In @m, in place of what an attempt before has taken. */
+static uint8_t *room(void *arg, uint64_t len)
+{
+	struct place *o = arg;
+
+	buf_put(o->e, o->p, o->m);
+	o->m->buf = buf_get(o->e, o->p, o->m, len);
+	return o->m->buf;
+}
+
+int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s)
+{
+	struct place o = { e, p, NULL };
+	struct fr_req q;
 	int rc;
 
 	if (p->gone)
-		return nowhere(e, s);
-again:
-	len = length_of(e->l, s);
-	m = fr_msg_get(e, p);
-	if (!m)
+		return fr_put_nowhere(&e->env, e->l, s);
+	o.m = fr_msg_get(e, p);
+	if (!o.m)
 		return FR_FULL;
-	if (len <= FR_COPY) {
-		m->buf = buf_get(e, p, m, len);
-		if (!m->buf) {
-			fr_msg_put(e, p, m);
-			return FR_FULL;
-		}
-	}
-	s->whole = whole;
-	s->len = len;
-	rc = p3l_send_begin(&e->env, e->l, s);
+	rc = fr_begin_put(&e->env, e->l, h, s, room, &o, &q);
 	if (rc != PTL_OK) {
-		fr_msg_put(e, p, m);
-		if (rc != P3L_AGAIN)
-			return rc;
-		s->len = P3L_WHOLE;	/* another thread has updated the MD */
-		goto again;
+		fr_msg_put(e, p, o.m);
+		return rc;
 	}
-	h->rlength = s->len;
-	request(e, p, WIRE_PUT, h, m);
-	m->len = s->len;
-	if (h->ack) {
-		m->h.md = h->md;
-		m->h.md_gen = h->md_gen;
-	}
-	if (m->buf) {
-		take_bytes(e, m, s);
-		p3l_send_end(&e->env, e->l, s, PTL_NI_OK);
-	} else {
-		m->send = *s;
-		m->sending = true;
-		m->start = s->start;
-		m->iov = s->iov;
-		m->iov_n = s->iov_n;
-		m->off = s->loff;
-		m->direct = s->flags & P3L_MD_DIRECT;
-	}
-	call(e, p, m);
+	if (!q.buf)			/* it has become longer since there was room for it */
+		buf_put(e, p, o.m);
+	fill(e, p, &q, o.m);
+	call(e, p, o.m);
 	return PTL_OK;
 }
 
 int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_reply *r)
 {
-	struct fr_msg *m = NULL;
-	struct p3l_md *md;
-	uint32_t pt;
-	bool xt;
-	int rc = p3l_md_lock(&e->env, e->l, r->md, &pt);
+	struct fr_msg *m;
+	struct fr_req q;
+	int rc;
 
-	if (rc != PTL_OK)
+	if (p->gone) {
+		rc = fr_get_nowhere(&e->env, e->l, p->slot, p->open, h, r);
+		if (rc == PTL_OK)
+			gone_told(e);
 		return rc;
-	md = p3l_md(e->l, r->md.idx);
-	if (r->mlength == P3L_WHOLE)
-		r->mlength = md->length;
-	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
-		rc = PTL_MD_INVALID;
-	else if (r->off > md->length || r->mlength > md->length - r->off)
-		rc = PTL_MD_ILLEGAL;
-	xt = md->flags & P3L_MD_XT;
-	p3l_unlock(e->l, pt);
-	if (rc != PTL_OK)
+	}
+	m = fr_msg_get(e, p);
+	if (!m)
+		return FR_FULL;
+	rc = fr_begin_get(&e->env, e->l, h, r, &q);
+	if (rc != PTL_OK) {
+		fr_msg_put(e, p, m);
 		return rc;
-	if (!p->gone) {
-		m = fr_msg_get(e, p);
-		if (!m)
-			return FR_FULL;
 	}
-	if (xt)
-		p3l_get_sent(&e->env, e->l, r->md, r->off, r->mlength, h, p->gone ? PTL_NI_FAIL : PTL_NI_OK);
-	if (!m) {
-		P3_PROBE5(drop, e->l, e->l->slot, h->pt, h->match_bits, P3_DROP_NOWHERE);
-		P3_TRACED(drop(e->l, h->pt, h->match_bits, r->mlength, P3_DROP_NOWHERE));
-		gone_reply(e, p, r, r->mlength);
-		return PTL_OK;
-	}
-	h->rlength = r->rlength = r->mlength;
-	r->target_slot = p->slot;
-	request(e, p, WIRE_GET, h, m);
-	m->h.md = h->md;
-	m->h.md_gen = h->md_gen;
-	m->h.loffset = r->off;
-	m->reply = *r;
-	m->get_md = true;
+	fill(e, p, &q, m);
 	call(e, p, m);
 	return PTL_OK;
 }
 
 int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
 {
-	struct fr_msg *m;
+	struct place o = { e, p, NULL };
+	struct fr_req q;
 	int rc;
 
 	if (p->gone) {
-		rc = nowhere(e, s);
+		rc = fr_getput_nowhere(&e->env, e->l, p->slot, p->open, s, r);
 		if (rc == PTL_OK)
-			gone_reply(e, p, r, s->len);
+			gone_told(e);
 		return rc;
 	}
-	m = fr_msg_get(e, p);
-	if (!m)
+	o.m = fr_msg_get(e, p);
+	if (!o.m)
 		return FR_FULL;
-	rc = p3l_send_begin(&e->env, e->l, s);
-	if (rc == PTL_OK && s->len > WIRE_SWAP_MAX) {	/* the caller has asked; not for the NAL to trust */
-		p3l_send_end(&e->env, e->l, s, PTL_NI_FAIL);
-		rc = PTL_MD_ILLEGAL;
-	}
+	rc = fr_begin_getput(&e->env, e->l, h, s, r, room, &o, &q);
 	if (rc != PTL_OK) {
-		fr_msg_put(e, p, m);
+		fr_msg_put(e, p, o.m);
 		return rc;
 	}
-	h->rlength = r->rlength = r->mlength = s->len;
-	r->target_slot = p->slot;
-	request(e, p, WIRE_GETPUT, h, m);
-	m->len = s->len;
-	m->buf = m->small;
-	m->h.md = h->md;
-	m->h.md_gen = h->md_gen;
-	m->h.loffset = r->off;
-	m->reply = *r;
-	m->get_md = true;
-	take_bytes(e, m, s);
-	p3l_send_end(&e->env, e->l, s, PTL_NI_OK);
-	call(e, p, m);
+	fill(e, p, &q, o.m);
+	call(e, p, o.m);
 	return PTL_OK;
 }
 
@@ -431,10 +552,10 @@ void fr_gone(struct fr_engine *e, struct fr_peer *p)
 		} else if (w->state == FR_W_ACK) {
 			p3l_ack_failed(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, w->rlength, PTL_NI_DIED_NP);
 		}
-		w->state = FR_W_NONE;
+		fr_wait_done(e, w);
 	}
 	if (p->ch[FR_REQUEST].in.on && p->ch[FR_REQUEST].in.op) {
-		p3l_target_end(&e->env, e->l, p->ch[FR_REQUEST].in.op, PTL_NI_DIED_NP);
+		p3l_target_end(&e->env, e->l, fr_op(e, p->ch[FR_REQUEST].in.op), PTL_NI_DIED_NP);
 		e->ops--;
 	}
 	p->ch[0].in.on = p->ch[1].in.on = false;

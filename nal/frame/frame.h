@@ -80,7 +80,8 @@ struct fr_msg {
 	bool direct;
 	struct p3l_send send;
 	struct p3l_reply reply;
-	struct p3l_op *op;		/* the target's record of a get that is being answered */
+	uint64_t op;			/* the target's record of a get that is being answered: fr_op() */
+	uint32_t token;			/* the caller's: fr_engine.ended() */
 	uint8_t small[FR_SMALL];
 #ifdef P3_TRACE
 	struct p3_trace_id trace;
@@ -99,6 +100,7 @@ struct fr_out {
 struct fr_wait {
 	uint8_t state;			/* enum fr_wait_state */
 	uint32_t pt;
+	uint32_t token;
 	uint64_t match_bits, rlength;
 	struct p3l_ref md;		/* put: for the ack */
 	struct p3l_reply reply;		/* get */
@@ -115,7 +117,7 @@ struct fr_in {
 	uint32_t iov_n;
 	bool direct;
 	uint32_t req;
-	struct p3l_op *op;		/* put */
+	uint64_t op;			/* put: fr_op() */
 	struct wire_hdr h;		/* put: for the ack */
 };
 
@@ -162,6 +164,9 @@ struct fr_peer {
 	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
 	uint64_t dropped;		/* of its requests, here */
 	uint32_t heard;			/* frames that have come */
+	uint32_t parked;		/* requests that wait for the owner: fr_engine.park(); */
+	uint64_t parked_pt[2];		/* for these portals, bit by bit (none: not known) */
+	uint32_t turn_of;		/* of whoever takes what is parked */
 	struct fr_peer *next_peer;	/* all that have been opened */
 };
 
@@ -184,9 +189,22 @@ struct fr_engine {
 	void *ctx;			/* the link's */
 	/* Bytes between @buf and memory of this process, to it when @to: false: not there. @direct: it is known
 	 * to be. */
-	bool (*copy)(bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
+	bool (*copy)(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
 	void (*wake)(void *arg);	/* an event may have been logged */
 	void *wake_arg;
+	/* A part of a call with a token, fr_post(), is over: its message; what was to come back, if anything was. */
+	void (*ended)(void *arg, uint32_t token);
+	void *ended_arg;
+	/*
+	 * Where another process than the owner of @l runs the engine: what the owner's addresses are here, window |
+	 * (address & mask). mask 0: as they are.
+	 */
+	uint64_t window, mask;
+	/*
+	 * A foreign mover may not match at polled portals. Keep a copy of this frame, a whole put, for the owner, who
+	 * gives it to fr_parked(); those behind it for other portals go on. False: no room, it will be sent again.
+	 */
+	bool (*park)(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
 	/* FR_BLOCK bytes, which stay until the engine is given up, or NULL; NULL itself: what is in here must do */
 	void *(*more)(void *arg);
 	void *more_arg;
@@ -201,8 +219,19 @@ struct fr_engine {
 	struct fr_stats stats;
 	uint8_t hdr[WIRE_HDR], scratch[WIRE_PAYLOAD];
 	struct fr_msg msgs[FR_MSGS];
-	uint8_t bufs[FR_BUFS][FR_COPY];
+	uint8_t bufs[FR_BUFS][FR_COPY];	/* last: not there in an engine that gets its calls by fr_post() */
 };
+#define FR_POST_SIZE offsetof(struct fr_engine, bufs)
+
+/* A record in the region, as the engine names it, in whatever process it runs. */
+static inline struct p3l_op *fr_op(const struct fr_engine *e, uint64_t op)
+{
+	return op ? (struct p3l_op *)((char *)e->l + op) : NULL;
+}
+static inline uint64_t fr_op_name(const struct fr_engine *e, const struct p3l_op *op)
+{
+	return op ? (uint64_t)((const char *)op - (const char *)e->l) : 0;
+}
 
 /* @e: zeroed. rto_ns, delay_ns: time until a frame is sent again (doubled up to 64 times), and until an ack
  * goes alone. */
@@ -218,8 +247,47 @@ int fr_put(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l
 int fr_get(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_reply *r);
 int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r);
 
+/*
+ * The same in two steps, for callers that hand what they have begun to another process. fr_begin_*() run on the
+ * initiator's NI, charge the MD and fill @q, or return what the call returns. @room: memory for @len bytes, which are
+ * copied there, after which the send has ended; NULL: FR_FULL is returned. Its place in @q->buf.
+ * fr_post() makes the message, once; false: no memory now, the same again later. @q->buf must stay until the message's
+ * end, told by fr_engine.ended(@token) as often as fr_parts() says.
+ */
+struct fr_req {
+	uint8_t type;			/* enum wire_type: PUT, GET, GETPUT */
+	bool sending;			/* bytes stand in the MD: send is valid */
+	struct p3l_hdr h;
+	uint64_t len;			/* bytes that go along */
+	uint8_t *buf;
+	struct p3l_send send;
+	struct p3l_reply reply;
+};
+typedef uint8_t *fr_room_t(void *arg, uint64_t len);
+int fr_begin_put(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_send *s, fr_room_t *room,
+		 void *arg, struct fr_req *q);
+int fr_begin_get(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_reply *r,
+		 struct fr_req *q);
+int fr_begin_getput(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_send *s,
+		    struct p3l_reply *r, fr_room_t *room, void *arg, struct fr_req *q);
+bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uint32_t token);
+/* What fr_begin_*() has begun ends without having left: its target has died. */
+void fr_never(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, struct fr_req *q);
+/* Calls to a process that does not exist, or (@died) not any more. */
+int fr_put_nowhere(const struct p3l_env *env, struct p3l_ni *l, struct p3l_send *s);
+int fr_get_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, const struct p3l_hdr *h,
+		   struct p3l_reply *r);
+int fr_getput_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, struct p3l_send *s,
+		      struct p3l_reply *r);
+static inline uint32_t fr_parts(const struct fr_req *q)
+{
+	return q->type != WIRE_PUT || q->h.ack ? 2 : 1;
+}
+
 /* Bytes of one frame from @p's link: @n of them. False: they were none (a stream cannot be read on). */
 bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
+/* The owner takes a frame that was parked. False: the portal has no room for it now; it stays where it is. */
+bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame);
 /* The link of @p takes frames (again). */
 void fr_writable(struct fr_engine *e, struct fr_peer *p);
 /* After a batch of input: acknowledgements that somebody waits for, and the owner's wake-up. */

@@ -75,6 +75,12 @@ struct gp {
 int gp_ports(const char *file, const char *portlist, uint32_t pid, uint16_t *port, int max, char *why, size_t len);
 
 /*
+ * gp_port.c: where others reach us. Virtual nodes: the loopback. Else all devices that are up, or the one of PTL_IFACE.
+ * @bind_to: where to listen. 0; -1 with a sentence in @why.
+ */
+int gp_places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len);
+
+/*
  * Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. 1: a
  * sentence, too, but the others can hear that we have failed: get theirs, then gp_cards_given().
  */

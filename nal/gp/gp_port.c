@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * gp_port.c - which TCP ports a process may listen on: PTL_PID2PORT_FILE, PTL_DEF_PORTLIST
+ * gp_port.c - where a process listens: devices (PTL_IFACE) and TCP ports (PTL_PID2PORT_FILE, PTL_DEF_PORTLIST)
  *
  * The reference implementation needs both to find its peers. Here each process tells the others where it listens
  * (gp_card.c), so they only say what may be used: on machines whose firewall lets some ports through. A process id
@@ -10,10 +10,15 @@
 
 #include "gp.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "p3_knobs.h"
 
 static const char *number(const char *s, unsigned long max, unsigned long *v)
 {
@@ -100,4 +105,42 @@ int gp_ports(const char *file, const char *portlist, uint32_t pid, uint16_t *por
 		snprintf(why, len, "PTL_DEF_PORTLIST=%.80s: must be ports from 1 to 65535, or ranges of them, "
 			 "colon separated", portlist);
 	return n;
+}
+
+int gp_places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len)
+{
+	const char *name = p3_knobs_get(NULL)->iface;
+	struct ifaddrs *list, *a;
+
+	p->n = 0;
+	bind_to->s_addr = htonl(INADDR_LOOPBACK);
+	if (!strcmp(name, "any"))
+		name = NULL;
+	if (!job->machines && !name) {
+		p->addr[p->n++] = *bind_to;
+		return 0;
+	}
+	if (getifaddrs(&list)) {
+		snprintf(why, len, "the network devices are not told: %s", strerror(errno));
+		return -1;
+	}
+	for (a = list; a; a = a->ifa_next) {
+		struct in_addr in;
+
+		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) || p->n == TCP_ADDRS)
+			continue;
+		in = ((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr;
+		if (name ? !strcmp(a->ifa_name, name) : !(a->ifa_flags & IFF_LOOPBACK))
+			p->addr[p->n++] = in;
+	}
+	freeifaddrs(list);
+	if (!p->n && name) {
+		snprintf(why, len, "PTL_IFACE=%.40s: no such device is up and has an IPv4 address", name);
+		return -1;
+	}
+	if (!p->n)		/* the launcher's nodes are on this machine, or there is no network */
+		p->addr[p->n++] = *bind_to;
+	else
+		bind_to->s_addr = name ? p->addr[0].s_addr : htonl(INADDR_ANY);
+	return 0;
 }

@@ -111,7 +111,7 @@ static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 static const struct fr_link tcp_link = { .send = link_send };
 
 /* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
-static bool copy(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
 	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
 	ssize_t n;
@@ -298,45 +298,6 @@ static void in_child(void)
 
 /* ---- start ---- */
 
-/* Where others reach us. Virtual nodes: the loopback. Else all devices that are up, or the one of PTL_IFACE. */
-static int places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len)
-{
-	const char *name = p3_knobs_get(NULL)->iface;
-	struct ifaddrs *list, *a;
-
-	p->n = 0;
-	bind_to->s_addr = htonl(INADDR_LOOPBACK);
-	if (!strcmp(name, "any"))
-		name = NULL;
-	if (!job->machines && !name) {
-		p->addr[p->n++] = *bind_to;
-		return 0;
-	}
-	if (getifaddrs(&list)) {
-		snprintf(why, len, "the network devices are not told: %s", strerror(errno));
-		return -1;
-	}
-	for (a = list; a; a = a->ifa_next) {
-		struct in_addr in;
-
-		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) || p->n == TCP_ADDRS)
-			continue;
-		in = ((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr;
-		if (name ? !strcmp(a->ifa_name, name) : !(a->ifa_flags & IFF_LOOPBACK))
-			p->addr[p->n++] = in;
-	}
-	freeifaddrs(list);
-	if (!p->n && name) {
-		snprintf(why, len, "PTL_IFACE=%.40s: no such device is up and has an IPv4 address", name);
-		return -1;
-	}
-	if (!p->n)		/* the launcher's nodes are on this machine, or there is no network */
-		p->addr[p->n++] = *bind_to;
-	else
-		bind_to->s_addr = name ? p->addr[0].s_addr : htonl(INADDR_ANY);
-	return 0;
-}
-
 static bool probe_self_copy(void)
 {
 	int a = 7, b = 0;
@@ -451,7 +412,7 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	}
 	ev_set_userdata(gp->loop, gp);
 	gp->tcp.loop = gp->loop;
-	if (places(gp->job, &place, &bind_to, why, len))
+	if (gp_places(gp->job, &place, &bind_to, why, len))
 		return PTL_FAIL;
 	ports = gp_ports(k->pid2port, k->portlist, pid, port, GP_PORTS, why, len);
 	if (ports < 0)

@@ -59,7 +59,7 @@ static void relax(unsigned spins)
 }
 
 /* Memory of MDs is asked of the kernel, which knows whether it is there. */
-static bool copy(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
 	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
 

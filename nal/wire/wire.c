@@ -176,7 +176,7 @@ static enum wire_err sensible(const struct wire_hdr *h)
 	}
 	if ((h->flags & WIRE_F_ANSWER) && h->type != WIRE_DATA && h->type != WIRE_NOP)
 		return WIRE_E_FLAGS;
-	if ((h->flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && h->type != WIRE_NOP)
+	if ((h->flags & (WIRE_F_AGAIN | WIRE_F_BUSY | WIRE_F_BYE)) && h->type != WIRE_NOP)
 		return WIRE_E_FLAGS;
 	return WIRE_OK;
 }
@@ -234,6 +234,15 @@ enum wire_err wire_check_payload(const struct wire_hdr *h, const void *payload)
 	if ((h->flags & WIRE_F_SUM) && h->paysum != wire_sum(payload, h->paylen))
 		return WIRE_E_PAYSUM;
 	return WIRE_OK;
+}
+
+void wire_ids(const uint8_t *from, struct wire_ids *ids)
+{
+	ids->flags = (uint16_t)get16(from + AT_FLAGS);
+	ids->src_nid = get32(from + AT_SRC_NID);
+	ids->src_pid = get32(from + AT_SRC_PID);
+	ids->dst_nid = get32(from + AT_DST_NID);
+	ids->dst_pid = get32(from + AT_DST_PID);
 }
 
 uint32_t wire_frame_len(const uint8_t *from)

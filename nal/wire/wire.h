@@ -38,7 +38,8 @@ enum wire_flags {
 	WIRE_F_AGAIN = 8,	/* NOP: the frame numbered `ack` is missing, send from there */
 	WIRE_F_BUSY = 16,	/* NOP: it has come, and finds no room; send it again, later */
 	WIRE_F_FAULT = 32,	/* the bytes could not be read at their source: they are zeroes */
-	WIRE_F_ALL = 63
+	WIRE_F_BYE = 64,	/* NOP: its source has ended; this is its last frame */
+	WIRE_F_ALL = 127
 };
 
 struct wire_hdr {
@@ -78,6 +79,13 @@ enum wire_err wire_check_payload(const struct wire_hdr *h, const void *payload);
 /* Bytes of the whole frame that starts with these WIRE_HDR bytes, for whoever cuts a stream; 0: no frame starts
  * here. */
 uint32_t wire_frame_len(const uint8_t *from);
+
+/* What says whose it is, of WIRE_HDR bytes that nobody has checked: to find who is to decode it. */
+struct wire_ids {
+	uint16_t flags;
+	uint32_t src_nid, src_pid, dst_nid, dst_pid;
+};
+void wire_ids(const uint8_t *from, struct wire_ids *ids);
 
 uint32_t wire_sum(const void *p, size_t n);	/* CRC-32C */
 const char *wire_type_name(unsigned type);

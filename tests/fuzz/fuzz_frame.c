@@ -24,10 +24,10 @@ static void must(bool good)
 		abort();
 }
 
-static bool guarded(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+static bool guarded(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
 	must(addr >= (uintptr_t)mem && len <= sizeof(mem) && addr - (uintptr_t)mem <= sizeof(mem) - len);
-	return f_copy(to, addr, buf, len, direct);
+	return f_copy(e, to, addr, buf, len, direct);
 }
 
 /* Frames of the victim go nowhere. */

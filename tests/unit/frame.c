@@ -649,6 +649,229 @@ static void t_answers_to_nothing_end_the_link(void)
 	}
 }
 
+/* ---- calls that come from another process, matching by one that is not the owner ---- */
+
+static unsigned told[8];
+
+static void count_end(void *arg, uint32_t token)
+{
+	(void)arg;
+	told[token & 7]++;
+}
+
+static uint8_t posted[8][FR_COPY];
+
+static uint8_t *own_room(void *arg, uint64_t len)
+{
+	(void)len;
+	return arg;
+}
+
+/* Node 0 has its calls by fr_post(): @n bytes put, with an ack or not, got, or swapped, as call @token. */
+static struct fr_req post(enum p3l_type type, struct p3l_ref md, uint64_t n, bool ack, uint32_t token, bool *there)
+{
+	struct p3l_hdr h = f_hdr(0, type, F_PT, 42);
+	struct p3l_send s = { .md = md, .len = n, .match_bits = 42, .pt = F_PT };
+	struct p3l_reply r = { .md = md, .mlength = n, .match_bits = 42, .pt = F_PT, .target_slot = 2 };
+	struct p3l_env env = node[0].env;
+	struct fr_req q = { 0 };
+	int rc;
+
+	h.ack = ack;
+	h.md = md.idx;
+	h.md_gen = md.gen;
+	env.single = false;
+	if (type == P3L_PUT)
+		rc = fr_begin_put(&env, node[0].l, &h, &s, own_room, posted[token & 7], &q);
+	else if (type == P3L_GET)
+		rc = fr_begin_get(&env, node[0].l, &h, &r, &q);
+	else
+		rc = fr_begin_getput(&env, node[0].l, &h, &s, &r, own_room, posted[token & 7], &q);
+	CHECK_INT(rc, PTL_OK);
+	node[0].e->now = net.now;
+	*there = fr_post(node[0].e, node[0].peer[1], &q, token);
+	return q;
+}
+
+static void start_posting(unsigned n)
+{
+	f_start(n, &quiet);
+	memset(told, 0, sizeof(told));
+	node[0].e->ended = count_end;
+	node[0].e->env.single = false;
+}
+
+static void part(void)
+{
+	fr_gone(node[0].e, node[0].peer[1]);
+	fr_gone(node[1].e, node[1].peer[0]);
+}
+
+static void t_posted_calls_end_as_often_as_they_have_parts(void)
+{
+	static const struct { enum p3l_type type; uint64_t n; bool ack; } call[] = {
+		{ P3L_PUT, 100, false }, { P3L_PUT, 100, true }, { P3L_PUT, 100000, false }, { P3L_PUT, 100000, true },
+		{ P3L_GET, 8, false }, { P3L_GET, 100000, false }, { P3L_GETPUT, 8, false },
+	};
+
+	/* it arrives; nobody takes it; it has broken before; the connection breaks after any number of steps */
+	for (int how = -2; how < 60; how++) {
+		struct fr_req q[8];
+		struct p3l_ref md;
+		bool there;
+
+		fill();
+		start_posting(2);
+		md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		if (how != -1)
+			f_post(1, 42, b, BIG, 100, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+		if (!how)
+			part();
+		for (uint32_t k = 0; k < 7; k++) {
+			q[k] = post(call[k].type, md, call[k].n, call[k].ack, k + 8, &there);
+			CHECK(there);
+		}
+		for (int i = 0; i < how; i++)
+			loop_step(&net);
+		if (how > 0)
+			part();
+		CHECK(f_run());
+		for (uint32_t k = 0; k < 7; k++)
+			if (told[k] != fr_parts(&q[k])) {
+				diag("how %d: call %u has ended %u times of %u", how, k, told[k], fr_parts(&q[k]));
+				atomic_fetch_add(&t_bad_, 1);
+			}
+		CHECK(!p3_load(&p3l_md(node[0].l, md.idx)->pending));
+		CHECK(how < 0 || node[0].peer[1]->gone);
+		f_end();
+	}
+}
+
+enum { PARKED = 8 };
+static uint8_t parked[PARKED][WIRE_HDR + FR_COPY];
+static unsigned n_parked, most_parked;
+
+static bool keep(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
+{
+	(void)e, (void)p;
+	if (n_parked == most_parked)
+		return false;
+	memcpy(parked[n_parked++], frame, n);
+	return true;
+}
+
+/* The owner of node 1 takes what is parked; how much stays. */
+static unsigned owner_looks(void)
+{
+	struct p3l_env engine = node[1].e->env;
+	unsigned left = 0;
+
+	node[1].e->env = node[1].env;
+	node[1].e->env.single = false;
+	for (unsigned i = 0; i < n_parked; i++)
+		if (left || !fr_parked(node[1].e, node[1].peer[0], parked[i]))
+			memcpy(parked[left++], parked[i], sizeof(parked[i]));
+	node[1].e->env = engine;
+	n_parked = left;
+	return left;
+}
+
+/* Not until all is quiet: who waits for an answer over a lossy link asks now and then. */
+static void some(void)
+{
+	for (int i = 0; i < 500; i++)
+		loop_step(&net);
+}
+
+static void t_polled_portals_are_left_to_their_owner(void)
+{
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	n_parked = 0;
+	most_parked = 3;
+	node[1].l->n_slots = 2;			/* the engine is another process, in slot 1 */
+	node[1].e->env.self = 2;
+	node[1].e->env.single = false;
+	node[1].e->park = keep;
+	CHECK(p3l_pt_polled_set(&node[1].env, node[1].l, F_PT, true));
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		    true);
+	f_post_at(1, F_PT + 1, 7, b + 1000, 100, 10, PTL_MD_OP_PUT, true);
+
+	/* what is for it waits; what is for another portal does not, nor for the first one's turn */
+	CHECK_INT(f_put(0, 1, md, 10, true, 42, 1), PTL_OK);
+	CHECK_INT(f_put(0, 1, md, 10, false, 42, 2), PTL_OK);
+	CHECK_INT(f_put_at(0, 1, md, 0, 10, false, F_PT + 1, 7, 3, 0), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 2);
+	EVENTS(1, ev, PTL_EVENT_PUT_START, PTL_EVENT_PUT_END);
+	CHECK(ev[1].hdr_data == 3);
+	NO_EVENT(0);
+
+	/* no entry: it stays, as in an inbox; then it is taken, in order, and acknowledged */
+	CHECK_INT(owner_looks(), 2);
+	f_post(1, 42, b, 100, 2, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(owner_looks(), 0);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	CHECK(ev[0].hdr_data == 1 && ev[1].hdr_data == 2 && ev[0].mlength == 10);
+	CHECK(!memcmp(a, b, 10) && !memcmp(a, b + 10, 10));
+	fr_writable(node[1].e, node[1].peer[0]);
+	some();
+	EVENTS(0, ev, PTL_EVENT_ACK);
+	CHECK_INT(ev[0].mlength, 10);
+
+	/* too many: refused, and sent again when there is room */
+	f_post(1, 42, b, BIG, 5, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	for (uint64_t k = 0; k < 5; k++)
+		CHECK_INT(f_put(0, 1, md, 10, false, 42, k), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 3);
+	CHECK_INT(owner_looks(), 0);
+	some();
+	CHECK_INT(n_parked, 2);
+	CHECK_INT(owner_looks(), 0);
+	for (uint64_t k = 0; k < 5; k++) {
+		EVENTS(1, ev, PTL_EVENT_PUT_END);
+		CHECK(ev[0].hdr_data == k);
+	}
+	CHECK(f_event(1, ev) && ev[0].kind_fail == PTL_EVENT_UNLINK);
+
+	/* longer than an inbox takes: dropped; and behind one that waits nothing overtakes when polling ends */
+	CHECK_INT(f_put(0, 1, md, FR_COPY + 1, false, 42, 9), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 0);
+	CHECK(node[1].peer[0]->dropped);
+	CHECK_INT(f_put(0, 1, md, 10, false, 42, 10), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 1);
+	p3l_pt_polled_set(&node[1].env, node[1].l, F_PT, false);
+	f_post(1, 42, b, 100, 2, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(f_put(0, 1, md, 10, false, 42, 11), PTL_OK);
+	some();
+	NO_EVENT(1);
+	CHECK_INT(owner_looks(), 0);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	CHECK(ev[0].hdr_data == 10 && ev[1].hdr_data == 11);
+	f_end();
+}
+
+/* A last word ends what was under way there, as a broken connection does. */
+static void t_who_says_goodbye_is_gone(void)
+{
+	struct wire_hdr h = { .type = WIRE_NOP, .flags = WIRE_F_BYE, .md = WIRE_NO_MD, .jid = C_JID, .src_nid = 10,
+			      .src_pid = 100, .src_uid = C_UID, .dst_nid = 11, .dst_pid = 101 };
+	uint8_t f[WIRE_HDR];
+
+	f_start(2, &quiet);
+	wire_encode(&h, f);
+	CHECK(fr_input(node[1].e, node[1].peer[0], f, sizeof(f)));
+	CHECK(node[1].peer[0]->gone);
+	f_end();
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -662,7 +885,9 @@ int main(void)
 		T(t_what_was_under_way_ends_with_a_failure), T(t_an_ack_that_will_not_come_fails),
 		T(t_a_reply_that_is_cut_off),
 		T(t_others_go_on_when_one_is_cut), T(t_a_connection_breaks_at_each_frame),
-		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link), { 0 }
+		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link),
+		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_polled_portals_are_left_to_their_owner),
+		T(t_who_says_goodbye_is_gone), { 0 }
 	};
 
 	return t_run(cases);

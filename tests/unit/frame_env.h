@@ -30,7 +30,8 @@ static struct loop_end ends[F_MAX][F_MAX][2];
 static unsigned nodes;
 static uint64_t f_hole_from, f_hole_to;		/* memory that is "not there" */
 
-__attribute__((unused)) static bool f_copy(bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+__attribute__((unused)) static bool f_copy(struct fr_engine *e, bool to, uint64_t addr, void *buf,
+					   uint64_t len, bool direct)
 {
 	if (!direct && addr < f_hole_to && addr + len > f_hole_from)
 		return false;

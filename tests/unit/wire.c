@@ -223,6 +223,7 @@ static void t_nonsense_is_refused(void)
 	CHECK_INT(with(WIRE_PUT, 7, 0x80), WIRE_E_FLAGS);
 	CHECK_INT(with(WIRE_PUT, 6, WIRE_F_ANSWER), WIRE_E_FLAGS);
 	CHECK_INT(with(WIRE_PUT, 6, WIRE_F_BUSY), WIRE_E_FLAGS);
+	CHECK_INT(with(WIRE_PUT, 6, WIRE_F_BYE), WIRE_E_FLAGS);
 	CHECK_INT(with(WIRE_DATA, 6, WIRE_F_AGAIN), WIRE_E_FLAGS);
 	CHECK_INT(with(WIRE_PUT, 8, 41), WIRE_E_LENGTH);	/* more payload than message */
 	CHECK_INT(with(WIRE_PUT, 8, 0), WIRE_E_LENGTH);		/* a message that never begins */
