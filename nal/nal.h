@@ -70,7 +70,9 @@ struct nal_ni {
 	ptl_ni_limits_t limits;
 	uint32_t uid, jid;
 	struct nal_peer *peer;		/* [n_peers] */
-	uint32_t n_peers;		/* slots from here on are on other nodes: id() knows them */
+	uint32_t n_peers;		/* slots from here on are no ranks of this node: */
+	uint32_t guests;		/* so many are movers all the same, an engine; those behind are ranks of other nodes,
+					 * and id() knows them */
 	const uint32_t *pids;		/* [n_peers] Portals pid of each process of the node */
 	uint32_t spin, yield;		/* knobs */
 	int64_t hang_ns;
@@ -165,6 +167,7 @@ int64_t nal_between(void *b);
 
 extern const struct nal_ops nal_smartmap;
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */
+extern const struct nal_ops nal_ap;	/* likewise */
 extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */
 
 #endif

@@ -48,7 +48,7 @@ struct nal_peer *nal_peer_lookup(struct nal_ni *ni, uint32_t slot)
 			return NULL;
 		l = smartmap_remote((int)slot, (void *)addr);
 		if (!l || !p3l_ni_sane(l, (mask + 1) - (addr & mask)) || l->slot != slot ||
-		    l->n_slots != ni->n_peers) {
+		    l->n_slots != ni->n_peers + ni->guests) {
 			p3_warn("the Portals state of local rank %u makes no sense (version %u, ours %u): not used",
 				slot, l ? l->version : 0, P3L_VERSION);
 			return NULL;
@@ -188,13 +188,6 @@ static inline const void *gather(struct nal_ni *ni, const struct p3l_send *s, ch
 	return buf;
 }
 
-static uint64_t length_of(const struct nal_ni *ni, const struct p3l_send *s)
-{
-	if (s->len != P3L_WHOLE)
-		return s->len;
-	return s->md.idx < P3L_MAX_MD ? p3l_md(ni->l, s->md.idx)->length : 0;
-}
-
 /* p3l_send_begin() of @len bytes, what the MD had: another thread may have made it longer, than there is room for. */
 static inline int begin_of(struct nal_ni *ni, struct p3l_send *s, uint64_t len)
 {
@@ -318,7 +311,7 @@ static inline uint8_t *short_of(uint32_t slot, const struct p3l_op *op, uint64_t
 static __attribute__((noinline)) int put_behind(struct nal_ni *ni, uint32_t slot, struct nal_peer *p, struct p3l_hdr *h,
 						struct p3l_send *s)
 {
-	uint64_t len = length_of(ni, s);
+	uint64_t len = p3l_send_length(ni->l, s);
 	int rc;
 
 	if (len > P3L_LANE_MAX || !p3l_lane_room(p->l, ni->l->slot, &p->tx, len))
@@ -447,7 +440,7 @@ static int nal_put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		stream = streams(ni, p);
 again:
 	if (polled || (p->polls && !stream && (!p->polled || polled_gone(ni, p)))) {
-		uint64_t len = length_of(ni, s);
+		uint64_t len = p3l_send_length(ni->l, s);
 		bool fits = len <= (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) && h->pt < 256 &&
 			    p3l_lane_room(p->l, ni->l->slot, &p->tx, len);
 
@@ -535,25 +528,12 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
 {
 	struct nal_peer *p = peer_of(ni, slot);
-	struct p3l_md *md;
 	struct p3l_ni *l;
 	struct p3l_op *op;
-	uint32_t pt;
 	bool xt;
 	int rc;
 
-	rc = p3l_md_lock(&ni->env, ni->l, r->md, &pt);
-	if (p3_unlikely(rc != PTL_OK))
-		return rc;
-	md = p3l_md(ni->l, r->md.idx);
-	if (r->mlength == P3L_WHOLE)
-		r->mlength = md->length;
-	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
-		rc = PTL_MD_INVALID;
-	else if (r->off > md->length || r->mlength > md->length - r->off)
-		rc = PTL_MD_ILLEGAL;
-	xt = md->flags & P3L_MD_XT;
-	p3l_unlock(ni->l, pt);
+	rc = p3l_get_begin(&ni->env, ni->l, r, &xt);
 	if (p3_unlikely(rc != PTL_OK) || p3_unlikely(!p || !p3_load(&p->l->up))) {
 		if (rc == PTL_OK) {
 			P3_PROBE5(drop, ni->l, h->src, h->pt, h->match_bits, P3_DROP_NOWHERE);

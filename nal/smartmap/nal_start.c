@@ -35,7 +35,7 @@ static int join(struct nal_ni *ni)
 	const struct p3_rt_job *job = p3_rt_get(NULL);
 	struct smartmap_job sj = { .rank = job->local_rank, .size = job->local_size, .name = job->name,
 				   .adopt = k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt,
-				   .timeout_ms = (int)k->init_timeout_s * 1000 };
+				   .timeout_ms = (int)k->init_timeout_s * 1000, .guests = ni->guests };
 	struct priv *pv = calloc(1, sizeof(*pv));
 	int32_t pids[SMARTMAP_MAX_PEERS];
 	int rc;
@@ -183,7 +183,7 @@ int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 
 	if (rc != PTL_OK || !ni->eq)
 		return rc != PTL_OK ? rc : PTL_NO_SPACE;
-	s.n_slots = ni->n_peers;
+	s.n_slots = ni->n_peers + ni->guests;
 	s.slot = ni->env.self - 1;
 	len = priv_of(ni)->region_len = p3l_ni_size(&s);
 	if (!again)

@@ -80,7 +80,10 @@ int smap_cma_ok(int peer)
 void smap_cma_setup(void)
 {
 	memset(cma, CMA_UNKNOWN, sizeof(cma));
-	smap.has[SMARTMAP_F_CMA] = smap.size < 2 || smap_cma_ok((smap.rank + 1) % smap.size);
+	if (smap.rank >= smap.size)		/* a guest */
+		smap.has[SMARTMAP_F_CMA] = smap_cma_ok(0);
+	else
+		smap.has[SMARTMAP_F_CMA] = smap.size < 2 || smap_cma_ok((smap.rank + 1) % smap.size);
 }
 
 SMAP_EXPORT enum smartmap_path smartmap_path(int peer, const void *addr, size_t len)

@@ -171,12 +171,12 @@ static void reset_ctl(const struct smartmap_job *job)
 	atomic_store(&c->ready, 0);
 	for (i = 0; i < SMARTMAP_ROOTS; i++)
 		atomic_store(&c->root[i], 0);
-	for (i = 0; i < job->size; i++)
+	for (i = 0; i < job->size + job->guests; i++)
 		atomic_store(&c->inside[i].count, 0);
 	if (!job->rank) {
 		atomic_store(&c->bar_count, 0);
 		atomic_store(&c->bar_gen, 0);
-		memset(c->live, 0, job->size * sizeof(c->live[0]));
+		memset(c->live, 0, (job->size + job->guests) * sizeof(c->live[0]));
 		memset(c->member, 0, job->size * sizeof(c->member[0]));
 	}
 }
@@ -191,7 +191,7 @@ static void leave(int adopted_now)
 	smap_windows_drop();
 	smap.ctl0 = NULL;
 	smap.rank = -1;
-	smap.size = 0;
+	smap.size = smap.guests = 0;
 	if (smap.ctl && smap.memfile && !smap.nranges)
 		smap_own_drop();
 }
@@ -265,11 +265,12 @@ static int start_many(const struct smartmap_job *job)
 	}
 	smap.rank = (int)job->rank;
 	smap.size = (int)job->size;
+	smap.guests = (int)job->guests;
 	smartmap_view_.mask = smap.mask;
 	reset_ctl(job);
 	smap_images_publish();
 	if (!job->rank) {
-		ret = smap_live_init(smap.ctl, smap.size);
+		ret = smap_live_init(smap.ctl, smap.size + smap.guests);
 		if (ret) {
 			smap_why_set(SMARTMAP_F_WINDOWS, "robust shared mutexes do not work here: %s", strerror(-ret));
 			smap_exch_ready(&x, ret = -ENOSYS, NULL);
@@ -327,7 +328,7 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 {
 	static int registered;
 	struct rlimit nofile;
-	int ret, raised;
+	int ret, raised, many;
 
 	if (smap.inits) {
 		smap.inits++;
@@ -338,6 +339,7 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 		return -EPERM;
 	}
 	if (!job || !job->size || job->size > SMARTMAP_MAX_PEERS || job->rank >= job->size || !job->name ||
+	    job->guests > 1 || job->size + job->guests > SMARTMAP_MAX_PEERS ||
 	    (job->adopt & ~(uint32_t)SMARTMAP_ADOPT_ALL)) {
 		smap_why_set(SMARTMAP_F_WINDOWS, "bad job: rank %u of %u (at most %d on a node)", job ? job->rank : 0,
 			     job ? job->size : 0, SMARTMAP_MAX_PEERS);
@@ -346,9 +348,10 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 	memset(smap.why, 0, sizeof(smap.why));
 	memset(smap.has, 0, sizeof(smap.has));
 	read_force_off();
-	if (smap.ctl && job->size > 1 && !smap.memfile && !smap.nranges)
+	many = job->size + job->guests > 1;
+	if (smap.ctl && many && !smap.memfile && !smap.nranges)
 		smap_own_drop();	/* anonymous memory cannot be shared; an old file serves a job of one as well */
-	if (job->size == 1) {
+	if (!many) {
 		ret = job->refuse ? -ENOMEM : start_single();
 		smap_why_set(SMARTMAP_F_MEMBARRIER, "the job has one process on this node");
 	} else {
@@ -363,9 +366,9 @@ SMAP_EXPORT int smartmap_init(const struct smartmap_job *job)
 	if (!registered)
 		registered = !pthread_atfork(NULL, NULL, in_child);
 	smap.inits = 1;
-	smap.has[SMARTMAP_F_WINDOWS] = job->size > 1;
+	smap.has[SMARTMAP_F_WINDOWS] = many;
 	smap.has[SMARTMAP_F_MEMBARRIER] = smartmap_membarrier_ok();
-	if (job->size > 1)
+	if (many)
 		smap_cma_setup();
 	return 0;
 }
@@ -376,7 +379,12 @@ SMAP_EXPORT void smartmap_fini(void)
 
 	if (!smap.inits || --smap.inits)
 		return;
-	keep0 = smap.size > 1 && !smap_live_drop();
+	if (smap.rank >= smap.size) {		/* a guest: it has no memory of its own here */
+		smap_live_drop();
+		leave(0);
+		return;
+	}
+	keep0 = smap.size + smap.guests > 1 && !smap_live_drop();
 	for (i = 0; i < SMARTMAP_ROOTS; i++)
 		atomic_store(&smap.ctl->root[i], 0);	/* M:attach.unpublish */
 	if (smap_fork_teardown)
@@ -384,6 +392,64 @@ SMAP_EXPORT void smartmap_fini(void)
 	if (keep0 && smap.rank)		/* another thread's robust list goes through that page: it must stay mapped */
 		smartmap_view_.window[0] = 0;
 	leave(0);
+}
+
+/* ---- guests ------------------------------------------------------------------------------------------------- */
+
+SMAP_EXPORT int smartmap_guest_box(void)
+{
+	int fd = smap.inits && smap.guests && smap.mailbox >= 0 ? fcntl(smap.mailbox, F_DUPFD_CLOEXEC, 3) : -1;
+
+	return fd < 0 ? -ENOSYS : fd;
+}
+
+SMAP_EXPORT int smartmap_guest(int box, uint32_t size)
+{
+	struct smap_ctl *c;
+	int fd, ret;
+
+	if (smap.inits || smap.ctl || box < 0 || !size || size >= SMARTMAP_MAX_PEERS)
+		return -EINVAL;
+	read_force_off();
+	fd = smap_box_get(box, 0);
+	if (fd < 0)
+		return fd == -EMFILE ? -ENOMEM : -ESRCH;
+	c = mmap(NULL, SMAP_CTL_SIZE, PROT_READ, MAP_SHARED, fd, 0);	/* how large are the windows? */
+	ret = c == MAP_FAILED ? -ENOMEM : 0;
+	if (!ret && (c->magic != SMAP_MAGIC || c->version != SMAP_VERSION || c->bits < SMAP_BITS_MIN ||
+		     c->bits > SMAP_BITS_MAX))
+		ret = -EPERM;
+	if (!ret && c->size != size)
+		ret = -EINVAL;
+	if (!ret) {
+		smap.bits = (int)c->bits;
+		smap.mask = SMAP_SIZE(smap.bits) - 1;
+		smartmap_view_.mask = smap.mask;
+		ret = smap_window_attach_fd(0, fd);
+	}
+	if (c != MAP_FAILED)
+		munmap(c, SMAP_CTL_SIZE);
+	close(fd);
+	if (ret)
+		return ret;
+	smap.mailbox = box;
+	smap.rank = (int)size;
+	smap.size = (int)size;
+	smap.guests = 1;
+	smap.ctl0 = smap_peer_ctl(0);
+	ret = smap_live_take();
+	if (ret) {
+		smap.mailbox = -1;
+		leave(0);
+		return ret;
+	}
+	smap.ctl0->member[size] = (struct smap_member){ .pid = getpid(), .pid_ns = smap_pid_ns() };
+	smap_membarrier_setup();	/* so that those of the ranks reach us, too */
+	smap_membarrier_all(0);
+	smap.inits = 1;
+	smap.has[SMARTMAP_F_WINDOWS] = 1;
+	smap_cma_setup();
+	return 0;
 }
 
 SMAP_EXPORT int smartmap_rank(void)
@@ -409,7 +475,7 @@ void smap_child_reset(void)
 	smap.mailbox = smap.own_box = smap.own_fd_kept = -1;
 	smap.inits = 0;
 	smap.rank = -1;
-	smap.size = 0;
+	smap.size = smap.guests = 0;
 	smap.nranges = 0;
 	smap.ctl = smap.ctl0 = NULL;
 	smap.base = 0;

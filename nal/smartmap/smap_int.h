@@ -135,6 +135,7 @@ struct smap_state {
 	pthread_mutex_t lock;
 	int inits;				/* nested smartmap_init() calls; 0: not in a job */
 	int rank, size;
+	int guests;				/* processes that are no ranks: numbers from size on */
 	int bits;
 	uint64_t mask;
 	struct smap_ctl *ctl;			/* own control page, = base; NULL before the first init */

@@ -97,6 +97,19 @@ int smap_live_hold(void)
 	return -pthread_mutex_lock(&smap.ctl0->live[smap.rank].held);
 }
 
+/* As smap_live_hold() for one of several that follow each other: 0; -EBUSY: there is one who lives. */
+int smap_live_take(void)
+{
+	struct smap_live *l = &smap.ctl0->live[smap.rank];
+	int ret = pthread_mutex_trylock(&l->held);
+
+	if (ret == EOWNERDEAD)
+		ret = pthread_mutex_consistent(&l->held);
+	if (!ret)
+		atomic_store_explicit(&l->left, 0, memory_order_release);
+	return -ret;
+}
+
 /* 1: let go; 0: another thread of ours holds it (it began), so that the page must stay mapped. */
 int smap_live_drop(void)
 {
@@ -111,7 +124,7 @@ SMAP_EXPORT int smartmap_alive(int peer)
 	struct smap_live *l;
 	uint32_t word;
 
-	if ((unsigned)peer >= (unsigned)smap.size)
+	if ((unsigned)peer >= (unsigned)(smap.size + smap.guests))
 		return 0;
 	if (peer == smap.rank)
 		return 1;
@@ -125,7 +138,7 @@ SMAP_EXPORT int smartmap_pid(int peer)
 {
 	const struct smap_member *m;
 
-	if ((unsigned)peer >= (unsigned)smap.size)
+	if ((unsigned)peer >= (unsigned)(smap.size + smap.guests))
 		return -1;
 	if (peer == smap.rank)
 		return getpid();

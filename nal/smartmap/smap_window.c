@@ -197,7 +197,7 @@ SMAP_EXPORT void smartmap_withdraw(void *addr, size_t len)
 		return;
 	atomic_thread_fence(memory_order_seq_cst);	/* pairs with inside_add() of movers with threads */
 	smartmap_membarrier();				/* and of those without */
-	for (i = 0; i < smap.size; i++) {
+	for (i = 0; i < smap.size + smap.guests; i++) {
 		if (i == smap.rank)
 			continue;
 		for (spins = 0; atomic_load_explicit(&smap.ctl->inside[i].count, memory_order_acquire); spins++) {

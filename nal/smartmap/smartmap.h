@@ -53,6 +53,7 @@ struct smartmap_job {
 	int timeout_ms;			/* how long to wait for the others before -ETIMEDOUT; <= 0: 30,000 */
 	const int32_t *pids;		/* NULL, or the Unix pid of each rank: a stranger's pid is refused */
 	const char *refuse;		/* NULL, or why this process cannot take part: all fail with that */
+	uint32_t guests;		/* processes that may come later, by smartmap_guest(): 0 or 1 */
 };
 
 /**
@@ -97,6 +98,34 @@ int smartmap_init(const struct smartmap_job *job);
  * arenas.
  */
 void smartmap_fini(void);
+
+/**
+ * smartmap_guest_box - what a guest needs to come in
+ *
+ * A guest is a process that is no rank of the job, an engine: it sees the windows of all ranks and owns none. Its
+ * number is smartmap_size(), for smartmap_alive() and smartmap_pid() as a rank's. The job must have asked for it.
+ *
+ * Return: a descriptor to be inherited by that process (close-on-exec; the caller's to close); -ENOSYS: there is none
+ * See: smartmap_guest
+ */
+int smartmap_guest_box(void);
+
+/**
+ * smartmap_guest - come into a job as its guest
+ * @box: the descriptor of smartmap_guest_box(), which is the library's from now on
+ * @size: processes of the job on this node
+ *
+ * For a process that has not called smartmap_init(). Not collective. One at a time: fails while another guest lives.
+ * smartmap_remote(), smartmap_root(), smartmap_enter() and the copies work as in a rank; barriers and arenas do not.
+ *
+ * Return:
+ *   0: all windows can be attached
+ *   -EINVAL: no such job
+ *   -EBUSY: there is a living guest
+ *   -EPERM: another layout version
+ *   -ESRCH, -ENOMEM: local rank 0's file is not to be had, or not to be mapped
+ */
+int smartmap_guest(int box, uint32_t size);
 
 /**
  * smartmap_rank, smartmap_size - own local rank, number of processes

@@ -11,6 +11,12 @@ P3_TESTS += smartmap/basic:tests/smartmap/t_smap_basic \
 	smartmap/basic-39:tests/smartmap/t_smap_basic:env=SMARTMAP_FORCE_SPACE=39 \
 	smartmap/basic-36:tests/smartmap/t_smap_basic:env=SMARTMAP_FORCE_SPACE=36
 
+check_PROGRAMS += tests/smartmap/t_smap_guest
+tests_smartmap_t_smap_guest_SOURCES = tests/smartmap/t_smap_guest.c tests/smartmap/launch.h
+tests_smartmap_t_smap_guest_CPPFLAGS = $(T_CPPFLAGS)
+tests_smartmap_t_smap_guest_LDADD = nal/smartmap/libsmartmap.la
+P3_TESTS += smartmap/guest:tests/smartmap/t_smap_guest
+
 check_PROGRAMS += tests/smartmap/t_smap_adopt tests/smartmap/t_smap_adopt_nopie
 tests_smartmap_t_smap_adopt_SOURCES = tests/smartmap/t_smap_adopt.c tests/smartmap/launch.h
 tests_smartmap_t_smap_adopt_CPPFLAGS = $(T_CPPFLAGS)
