@@ -114,6 +114,8 @@ static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3
 	if (k->nal == P3_NAL_LOOP)
 		return &nal_loop;
 #ifdef HAVE_LIBEV
+	if (k->nal == P3_NAL_AP)
+		return &nal_ap;
 	if (job->nodes > 1 || k->nal == P3_NAL_GP)
 		return &nal_gp;
 #endif

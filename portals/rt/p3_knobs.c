@@ -47,7 +47,7 @@ static const struct other {
 #define NOTHER (sizeof(others) / sizeof(others[0]))
 
 static const char *const tri_names[] = { "no", "try", "yes" };
-static const char *const nal_names[] = { "auto", "smartmap", "gp", "loop" };
+static const char *const nal_names[] = { "auto", "smartmap", "gp", "ap", "loop" };
 static const struct { const char *name; long bit; } flag_names[] = {
 	{ "data", P3_ADOPT_DATA }, { "stack", P3_ADOPT_STACK }, { "heap", P3_ADOPT_HEAP },
 	{ "all", P3_ADOPT_ALL }, { "none", 0 },
@@ -147,7 +147,7 @@ static void describe(const struct knob *k, char *buf, size_t len)
 	case T_level: snprintf(buf, len, "error, warn, diag, info or debug"); break;
 	case T_sig: snprintf(buf, len, "none, a signal's number, or a name such as USR1"); break;
 	case T_path: snprintf(buf, len, "a file name"); break;
-	case T_nal: snprintf(buf, len, "auto, smartmap, gp or loop"); break;
+	case T_nal: snprintf(buf, len, "auto, smartmap, gp, ap or loop"); break;
 	case T_text: snprintf(buf, len, "some text"); break;
 	}
 }

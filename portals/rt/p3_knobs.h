@@ -8,7 +8,7 @@
  * Types: tri   no|try|yes				size  bytes; K, M, G allowed
  *        num   a decimal number			flags words of heap,data,stack, or all, or none
  *        level error|warn|diag|info|debug		sig   none, a number, or a name such as USR1
- *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp|loop
+ *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp|ap|loop
  *        text  anything (kept as given; NULL when unset)
  */
 #ifndef P3_KNOBS_H
@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 enum p3_tri { P3_NO, P3_TRY, P3_YES };
-enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP, P3_NAL_LOOP };
+enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP, P3_NAL_AP, P3_NAL_LOOP };
 enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADOPT_ALL = 7 };	/* smartmap.h's bits */
 
 /* field, variable, type, default as the user would write it, min, max, unit, help, where it is read */
@@ -32,14 +32,18 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "process_vm_readv for memory outside the windows: no, try, yes",		\
 	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
 	K(nal, "PTL_NAL", nal, "auto", P3_NAL_AUTO, P3_NAL_LOOP, "",			\
-	  "what moves messages: smartmap on one node, gp beyond, loop for tests; auto chooses",	\
+	  "what moves messages: smartmap on one node; beyond, gp: a thread in each process, ap: an engine process " \
+	  "of the node; loop: for tests; auto: smartmap, and gp where there are several nodes",	\
 	  "portals/api/ni.c, portals/rt/p3_rt.c")					\
+	K(nic, "PTL_NIC", path, "none", 0, 0, "",					\
+	  "PTL_NAL=ap: the program that is the engine; none: ptl-nic as it was installed with the library",	\
+	  "nal/ap/ap_spawn.c")								\
 	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0, "",				\
 	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), room=, disconnect= (frames), seed=", \
 	  "nal/loop/nal_loop.c")							\
 	K(iface, "PTL_IFACE", text, "any", 0, 0, "",					\
 	  "network device on which others are let in, and whose address p3tcp_my_nid gives; any: all",	\
-	  "nal/gp/nal_gp.c, portals/api/job.c")						\
+	  "nal/gp/gp_port.c, portals/api/job.c")						\
 	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
 	  "TCP ports to listen on, such as 21000:21001 or 21000-21023: the first free one; any: the system's choice", \
 	  "nal/gp/nal_gp.c")								\

@@ -705,6 +705,7 @@ static uint32_t most_on_a_node(const struct p3_rt_job *j)
 static int check_shape(const struct p3_rt_job *j)
 {
 	const struct p3_knobs *k = p3_knobs_get(NULL);
+	uint32_t windows = SMARTMAP_MAX_PEERS;
 	const char *lack = NULL;
 
 #ifndef HAVE_LIBEV
@@ -712,9 +713,11 @@ static int check_shape(const struct p3_rt_job *j)
 #endif
 	if (k->nal == P3_NAL_SMARTMAP)
 		lack = "and PTL_NAL=smartmap leaves it out";
-	if (most_on_a_node(j) > SMARTMAP_MAX_PEERS) {
+	if (k->nal == P3_NAL_AP)	/* the engine is one more */
+		windows--;
+	if (most_on_a_node(j) > windows) {
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %s node; the address space has windows for at "
-			 "most %d. Start fewer ranks%s", most_on_a_node(j), j->nodes == 1 ? "this" : "a", SMARTMAP_MAX_PEERS,
+			 "most %u. Start fewer ranks%s", most_on_a_node(j), j->nodes == 1 ? "this" : "a", windows,
 			 j->nodes == 1 ? "" : " on a node");
 	} else if (j->nodes > 1 && lack) {
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
@@ -722,8 +725,9 @@ static int check_shape(const struct p3_rt_job *j)
 			 j->size, j->nodes, lack);
 	} else if (k->nal == P3_NAL_LOOP && j->size > 1) {
 		snprintf(the_err, sizeof(the_err), "PTL_NAL=loop is for a job of one process; this one has %u", j->size);
-	} else if (k->nal == P3_NAL_GP && lack) {
-		snprintf(the_err, sizeof(the_err), "PTL_NAL=gp needs a network transport, %s", lack);
+	} else if ((k->nal == P3_NAL_GP || k->nal == P3_NAL_AP) && lack) {
+		snprintf(the_err, sizeof(the_err), "PTL_NAL=%s needs a network transport, %s",
+			 k->nal == P3_NAL_GP ? "gp" : "ap", lack);
 	} else {
 		return 0;
 	}

@@ -135,13 +135,12 @@ check_PROGRAMS += tests/api/t_exit
 tests_api_t_exit_SOURCES = tests/api/t_exit.c tests/api/ptl.h
 tests_api_t_exit_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_exit_LDADD = $(T_LIBS)
-P3_TESTS += api/exit-2:tests/api/t_exit:ranks=2 api/exit-net:tests/api/t_exit:ranks=4,pernode=1
+P3_TESTS += api/exit-2:tests/api/t_exit:ranks=2
 check_PROGRAMS += tests/api/t_torn
 tests_api_t_torn_SOURCES = tests/api/t_torn.c tests/api/ptl.h
 tests_api_t_torn_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_torn_LDADD = $(T_LIBS)
-P3_TESTS += api/torn:tests/api/t_torn api/torn-2-poll:tests/api/t_torn:ranks=2,env=T_POLL=1+T_PUTS=2000 \
-	api/torn-net:tests/api/t_torn:ranks=2,pernode=1,env=T_PUTS=100
+P3_TESTS += api/torn:tests/api/t_torn api/torn-2-poll:tests/api/t_torn:ranks=2,env=T_POLL=1+T_PUTS=2000
 check_PROGRAMS += tests/api/t_home tests/api/t_wild
 tests_api_t_home_SOURCES = tests/api/t_home.c
 tests_api_t_home_CPPFLAGS = $(T_CPPFLAGS)
@@ -150,8 +149,8 @@ tests_api_t_wild_SOURCES = tests/api/t_wild.c tests/api/ptl.h
 tests_api_t_wild_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_wild_LDADD = $(T_LIBS)
 P3_TESTS += api/home:tests/api/t_home api/home-2:tests/api/t_home:ranks=2 \
-	api/home-sleep:tests/api/t_home:env=PTL_SPIN=0+PTL_YIELD=0 api/home-net:tests/api/t_home:ranks=2,pernode=1 \
-	api/wild-2:tests/api/t_wild:ranks=2 api/wild-net:tests/api/t_wild:ranks=2,pernode=1 \
+	api/home-sleep:tests/api/t_home:env=PTL_SPIN=0+PTL_YIELD=0 \
+	api/wild-2:tests/api/t_wild:ranks=2 \
 	api/wild-loop:tests/api/t_wild:env=PTL_NAL=loop \
 	api/wild-2-bounce-poll:tests/api/t_wild:ranks=2,env=PTL_ADOPT=none+PTL_CMA=no+T_POLL=1
 check_PROGRAMS += tests/api/t_space
@@ -197,7 +196,7 @@ check_PROGRAMS += tests/api/t_nodes
 tests_api_t_nodes_SOURCES = tests/api/t_nodes.c tests/api/ptl.h
 tests_api_t_nodes_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_nodes_LDADD = $(T_LIBS)
-P3_TESTS += api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
+T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/put-net-poll:tests/api/t_put:ranks=2,pernode=1,limit=120,env=T_POLL=1 \
 	api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240 \
 	api/match-net:tests/api/t_match:ranks=2,pernode=1,limit=120 \
@@ -218,11 +217,27 @@ P3_TESTS += api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/rules-net-8:tests/api/t_rules:ranks=8,pernode=3,limit=240 \
 	api/polled-net:tests/api/t_polled:ranks=2,pernode=1,limit=120 api/look-net:tests/api/t_look:ranks=2,pernode=1 \
 	api/busy-net:tests/api/t_busy:ranks=2,pernode=1,limit=120 \
-	api/waiters-net:tests/api/t_waiters:ranks=2,pernode=1,limit=120 api/init-net:tests/api/t_init:ranks=2,pernode=1
+	api/waiters-net:tests/api/t_waiters:ranks=2,pernode=1,limit=120 api/init-net:tests/api/t_init:ranks=2,pernode=1 \
+	api/exit-net:tests/api/t_exit:ranks=4,pernode=1 api/torn-net:tests/api/t_torn:ranks=2,pernode=1,env=T_PUTS=100 \
+	api/home-net:tests/api/t_home:ranks=2,pernode=1 api/wild-net:tests/api/t_wild:ranks=2,pernode=1
+# Each of them with an interrupt thread in each process, and with an engine for each node.
+comma = ,
+P3_TESTS += $(T_NET) $(addsuffix $(comma)env=PTL_NAL=ap,$(subst -net,-ap,$(T_NET)))
 P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
 	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \
-	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill
+	fault/nodes-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill \
+	api/nodes-ap:tests/api/t_nodes:ranks=4,pernode=2,limit=120,env=PTL_NAL=ap \
+	api/nodes-7-ap:tests/api/t_nodes:ranks=7,pernode=3,limit=120,env=PTL_NAL=ap \
+	api/nodes-refused-ap:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns,env=PTL_NAL=ap \
+	fault/nodes-kill-ap:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill,env=PTL_NAL=ap
+
+check_PROGRAMS += tests/api/t_engine
+tests_api_t_engine_SOURCES = tests/api/t_engine.c tests/api/ptl.h
+tests_api_t_engine_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_engine_LDADD = $(T_LIBS)
+P3_TESTS += fault/engine-kill:tests/api/t_engine:ranks=4,pernode=2,warns,env=PTL_NAL=ap \
+	fault/engine-kill-amid:tests/api/t_engine:ranks=4,pernode=2,warns,args=amid,env=PTL_NAL=ap
 
 # A process and itself, by frames, over a network that loses, doubles, reorders and breaks them.
 T_LOOP = PTL_NAL=loop+PTL_LOOP=loss=30:dup=30:reorder=50:flip=10

@@ -11,6 +11,7 @@ CONFORM_PATHS = conform/self:tests/conform/t_conform:env=T_PATH=self \
 	conform/bounce:tests/conform/t_conform:ranks=2,env=T_PATH=bounce+PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
 	conform/quiet:tests/conform/t_conform:ranks=2,env=T_PATH=quiet+T_ASKED=1+PTL_ADOPT=none+PTL_CMA=no \
 	conform/net:tests/conform/t_conform:ranks=2,pernode=1,env=T_PATH=net \
+	conform/ap:tests/conform/t_conform:ranks=2,pernode=1,env=T_PATH=ap+PTL_NAL=ap \
 	conform/loop:tests/conform/t_conform:env=T_PATH=loop+PTL_NAL=loop \
 	conform/loop-faults:tests/conform/t_conform:env=T_PATH=loop-faults+PTL_NAL=loop+PTL_LOOP=$(CONFORM_FAULTS) \
 	conform/limits:tests/conform/t_conform:env=T_PATH=limits+T_ASKED=1+T_LIMITS=1

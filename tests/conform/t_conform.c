@@ -17,6 +17,7 @@
  */
 #include "ptl.h"
 #include "side.h"
+#include "smartmap.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -104,6 +105,8 @@ void stop_other(int stop)
 		return;
 	}
 	stopped = (pid_t)atomic_load(t_word(W_PIDS + !t_rank()));
+	if (!strcmp(path, "ap"))		/* what the peer does makes no difference: the engine of our node */
+		stopped = (pid_t)smartmap_pid(smartmap_size());
 	kill(stopped, SIGSTOP);
 	snprintf(file, sizeof(file), "/proc/%d/stat", (int)stopped);
 	for (double until = deadline(); t_now() < until; usleep(100)) {

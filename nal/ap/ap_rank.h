@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* ap_rank.h - what the files of the rank's side share; not for others */
+#ifndef AP_RANK_H
+#define AP_RANK_H
+
+#include "ap.h"
+#include "gp/gp.h"
+#include "nal.h"
+#include "p3_rt.h"
+#include "smartmap.h"
+
+struct ap {
+	struct nal_ni *ni;
+	const struct p3_rt_job *job;
+	struct ap_card *card;
+	void *card_here;		/* local rank 0: where its arena has it */
+	struct ap_rank *me;
+	struct ap_ring *ring;
+	struct p3l_env env;		/* the rank's, for operations that end in another process */
+	int bell;
+	bool self_copy;			/* process_vm_readv() works on ourselves */
+	pid_t owner;
+	struct gp_cards cards;
+	uint32_t hash_mask;
+	uint32_t *hash;			/* of ids: index + 1 in card->far */
+	pthread_mutex_t lock;		/* all below */
+	bool broken;			/* the engine has died */
+	uint32_t looks;
+	uint32_t back_head;		/* of ring->back */
+	uint32_t fresh_op, n_free_op, fresh_buf, n_free_buf;	/* never used from here on; free ones that were */
+	uint32_t *free_op, *free_buf;
+	struct { uint32_t ops, bufs; } *out;	/* [n_far] calls to it that have not ended */
+};
+
+extern struct ap *ap_the;
+
+/* nal_ap.c */
+void ap_far_enter(struct ap *ap, uint32_t index);
+void ap_broken(struct ap *ap);
+void ap_take_parked(struct ap *ap);
+
+/* ap_start.c */
+int ap_start(struct nal_ni *ni, const struct p3l_setup *s);
+void ap_stop(struct nal_ni *ni);
+void ap_at_exit(void);
+
+/* ap_spawn.c: start ptl-nic, which is nobody's child. 0; or -1 with a sentence in @why. @box: smartmap_guest_box() */
+int ap_spawn(uint32_t n_local, uint64_t card, int box, char *why, size_t len);
+
+#endif

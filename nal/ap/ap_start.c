@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * ap_start.c - a rank joins its node's engine, and leaves it
+ *
+ *	all		the node's start (nal_smartmap.start), with room for a guest
+ *	local rank 0	makes the card, starts ptl-nic, which listens and says where
+ *	all of the node	agree: is there an engine? Map the card, make a ring, and come in
+ *	all of the job	a line about each (gp_card.c): process id, and where its engine listens
+ *	local rank 0	reads all of them, for all of the node; agree again
+ *
+ * Whoever fails on the way says so where the others meet next, so that none waits for him.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ap_rank.h"
+#include "p3_knobs.h"
+#include "p3_log.h"
+
+#define NAP_NS 20000000		/* between two looks whether who is waited for lives */
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool probe_self_copy(void)
+{
+	int a = 7, b = 0;
+	struct iovec own = { &b, sizeof(b) }, other = { &a, sizeof(a) };
+
+	return process_vm_readv(getpid(), &own, 1, &other, 1, 0) == sizeof(b) && b == 7;
+}
+
+/* In the child of a fork: the card is not mapped there. */
+static void in_child(void)
+{
+	if (ap_the) {
+		if (ap_the->bell >= 0)
+			close(ap_the->bell);
+		if (ap_the->cards.fd >= 0)
+			close(ap_the->cards.fd);
+	}
+	ap_the = NULL;
+}
+
+static void ap_free(struct ap *ap)
+{
+	gp_cards_close(&ap->cards);
+	if (ap->bell >= 0)
+		close(ap->bell);
+	ap->bell = -1;
+	if (ap->card)
+		ap_card_unmap(ap->card);
+	ap->card = NULL;
+	if (ap->ring)
+		smartmap_free(ap->ring, sizeof(*ap->ring));
+	ap->ring = NULL;
+	free(ap->hash);
+	free(ap->free_op);
+	free(ap->free_buf);
+	free(ap->out);
+	pthread_mutex_destroy(&ap->lock);
+	if (ap_the == ap)
+		ap_the = NULL;
+}
+
+/* ---- local rank 0 ---- */
+
+static void bell_if(struct ap_card *c)
+{
+	int fd = ap_bell_find(c);
+
+	if (fd >= 0) {
+		ap_bell_ring(fd);
+		close(fd);
+	}
+}
+
+/* The engine is to end: nobody will come. */
+static void dismiss(struct ap *ap)
+{
+	if (!ap->card)
+		return;
+	ap_tell(&ap->card->state, AP_ENDING);
+	bell_if(ap->card);
+}
+
+/* PTL_OK; or a code, and @why. */
+static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const struct p3_rt_job *job = ap->job;
+	uint32_t n_far = job->size - job->local_size, state;
+	uint64_t size = ap_card_size(job->local_size, n_far, job->nodes);
+	int64_t until = now_ns() + k->init_timeout_s * 1000000000;
+	struct ap_card *c;
+	int box, rc;
+
+	ap->card_here = smartmap_alloc(size, 4096);
+	if (!ap->card_here) {
+		snprintf(why, len, "no memory for the engine's state (%llu MiB of address space)",
+			 (unsigned long long)size >> 20);
+		return PTL_NO_SPACE;
+	}
+	c = ap->card = ap_card_make(ap->card_here, size, job->local_size, n_far, job->nodes);
+	if (!c) {
+		snprintf(why, len, "the engine's state cannot be mapped: %s", strerror(errno));
+		return PTL_FAIL;
+	}
+	c->node = job->node;
+	memcpy(c->key, job->key, sizeof(c->key));
+	snprintf(c->job, sizeof(c->job), "%s", job->name);
+	c->spin_ns = p3_rt_oversubscribed() ? 0 : 50000;
+	c->patience = (double)k->init_timeout_s;
+	box = smartmap_guest_box();
+	if (box < 0) {
+		snprintf(why, len,
+			 "the memory files of the ranks cannot be handed to the engine: the program has called "
+			 "smartmap_init() without room for a guest, or too many descriptors are under way (ulimit -n)");
+		return PTL_FAIL;
+	}
+	rc = gp_places(job, &c->own, &c->bind_to, why, len);
+	if (!rc) {
+		c->n_ports = gp_ports(k->pid2port, k->portlist, pid, c->ports, AP_PORTS, why, len);
+		rc = c->n_ports < 0;
+	}
+	if (!rc)
+		rc = ap_spawn(job->local_size, (uintptr_t)ap->card_here, box, why, len);
+	close(box);
+	if (rc)
+		return PTL_FAIL;
+	while ((state = p3_load_acq(&c->state)) == AP_STARTING && now_ns() < until)
+		ap_wait(&c->state, state, NAP_NS);
+	if (state != AP_LISTENING) {
+		snprintf(why, len, "%s", state == AP_FAILED ? c->why : "the engine (ptl-nic) does not come up in time");
+		return PTL_FAIL;
+	}
+	c->own.port = c->port;
+	return PTL_OK;
+}
+
+/* What the others say of themselves, for all of the node: PTL_OK; -1 and @why; or the code of one that cannot start. */
+static int meet(struct ap *ap, char *why, size_t len)
+{
+	const struct p3_rt_job *job = ap->job;
+	struct ap_card *c = ap->card;
+	int rc = PTL_OK, code;
+	char line[512];
+
+	for (uint32_t r = 0, i = 0; r < job->size; r++) {
+		struct gp_far f = { .id.nid = job->nid[r] };
+
+		if (job->node_of[r] == job->node)
+			continue;
+		if (gp_cards_get(&ap->cards, job, r, line, sizeof(line), (int)p3_knobs_get(NULL)->init_timeout_s, why,
+				 len))
+			return -1;
+		code = gp_card_parse(line, job->boot, &f);
+		if (code < 0) {
+			snprintf(why, len,
+				 "what rank %u of node %u says of itself makes no sense (another version of this "
+				 "library?): '%.100s'", r, job->node_of[r], line);
+			return -1;
+		}
+		if (code) {
+			p3_diag("node %u cannot start: %s", job->node_of[r], line);
+			rc = code;
+			continue;
+		}
+		if (!c)
+			continue;
+		c->far[i++] = (struct ap_far){ .rank = r, .node = job->node_of[r], .id = f.id, .uid = f.uid,
+					       .jid = f.jid };
+		c->place[job->node_of[r]] = f.place;
+	}
+	return rc;
+}
+
+/* ---- all ---- */
+
+/* Come in: map the card, make the ring. */
+static int join(struct ap *ap, uint32_t pid, char *why, size_t len)
+{
+	struct nal_ni *ni = ap->ni;
+	const struct p3_rt_job *job = ap->job;
+	uint64_t mask = smartmap_view_.mask, at;
+	struct ap_rank *me;
+
+	if (!ap->card) {
+		at = (uintptr_t)smartmap_lookup(0, AP_ROOT_CARD);
+		ap->card = at ? ap_card_map(smartmap_remote(0, (void *)(uintptr_t)at), mask + 1 - (at & mask)) : NULL;
+	}
+	if (!ap->card) {
+		snprintf(why, len, "the engine's state cannot be mapped: %s", strerror(errno));
+		return PTL_FAIL;
+	}
+	me = ap->me = &ap->card->rank[job->local_rank];
+	me->nid = job->nid[job->rank];
+	me->pid = pid;
+	me->uid = ni->uid;
+	me->jid = ni->jid;
+	if (pid == PTL_PID_ANY) {
+		ap_tell(&me->state, AP_R_ABSENT);
+		return PTL_OK;
+	}
+	ap->ring = smartmap_alloc(sizeof(*ap->ring), 4096);
+	ap->free_op = malloc(AP_OPS * sizeof(*ap->free_op));
+	ap->free_buf = malloc(AP_BUFS * sizeof(*ap->free_buf));
+	ap->out = calloc(ap->card->n_far + 1, sizeof(*ap->out));
+	if (!ap->ring || !ap->free_op || !ap->free_buf || !ap->out) {
+		snprintf(why, len, "no memory for calls to other nodes");
+		return PTL_NO_SPACE;
+	}
+	ap->bell = ap_bell_find(ap->card);
+	if (ap->bell < 0) {
+		snprintf(why, len, "the engine cannot be woken: %s", strerror(-ap->bell));
+		return PTL_FAIL;
+	}
+	ap->env = ni->env;
+	ap->env.single = false;		/* what begins here ends in another process */
+	me->os_pid = getpid();
+	me->ring = (uintptr_t)ap->ring;
+	ap_tell(&me->state, AP_R_JOINED);
+	return PTL_OK;
+}
+
+static bool find_table(struct ap *ap)
+{
+	uint32_t slots = 16;
+
+	while (slots < 4 * ap->card->n_far)
+		slots *= 2;
+	ap->hash_mask = slots - 1;
+	ap->hash = calloc(slots, sizeof(*ap->hash));
+	for (uint32_t i = 0; ap->hash && i < ap->card->n_far; i++)
+		if (ap->card->far[i].id.pid != PTL_PID_ANY)
+			ap_far_enter(ap, i);
+	return ap->hash;
+}
+
+/*
+ * The network part of the start; collective over the job. @node: what the start on our node came to. With
+ * PTL_PID_INVALID the others learn that we have no interface, with any other failure that there will be none
+ * anywhere. @joined: our node can agree.
+ */
+static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const struct p3_rt_job *job = p3_rt_get(NULL);
+	static struct ap the_one;	/* as there is one interface: it needs no memory to say that there is none */
+	static bool handler;
+	struct ap *ap = &the_one;
+	char why[400] = "", line[512] = "";
+	bool first = !job->local_rank;
+	int rc = node, opened, met = PTL_OK;
+
+	memset(ap, 0, sizeof(*ap));
+	ap->ni = ni;
+	ap->job = job;
+	ap->bell = -1;
+	ap->cards.fd = -1;
+	ap->owner = getpid();
+	ap->self_copy = probe_self_copy();
+	pthread_mutex_init(&ap->lock, NULL);
+	if (joined && first && (rc == PTL_OK || rc == PTL_PID_INVALID)) {
+		int made = make_engine(ap, pid, why, sizeof(why));
+
+		if (made == PTL_OK)
+			smartmap_publish(AP_ROOT_CARD, ap->card_here);
+		else
+			rc = made;
+	}
+	if (joined) {
+		rc = nal_smartmap.agree(ni, rc);
+		if (rc == PTL_OK || rc == PTL_PID_INVALID) {
+			int in = join(ap, rc == PTL_OK ? pid : PTL_PID_ANY, why, sizeof(why));
+
+			if (in != PTL_OK)
+				rc = in;
+		}
+		rc = nal_smartmap.agree(ni, rc);
+	}
+	if (rc == PTL_OK || rc == PTL_PID_INVALID) {
+		if (gp_card_print(line, sizeof(line), job->boot, rc == PTL_OK ? pid : PTL_PID_ANY, ni->uid, ni->jid,
+				  &ap->card->own))
+			snprintf(line, sizeof(line), "v1/fail/%d", PTL_FAIL);
+	} else {
+		snprintf(line, sizeof(line), "v1/fail/%d", rc);
+	}
+	opened = gp_cards_open(&ap->cards, job, line, why, sizeof(why));
+	if (opened && (rc == PTL_OK || rc == PTL_PID_INVALID))
+		rc = PTL_FAIL;
+	if (opened >= 0 && first)
+		met = meet(ap, why, sizeof(why));
+	if (met != PTL_OK && (rc == PTL_OK || rc == PTL_PID_INVALID))
+		rc = met < 0 ? PTL_FAIL : met;
+	if (joined)
+		rc = nal_smartmap.agree(ni, rc);
+	if (rc == PTL_OK && !find_table(ap)) {
+		snprintf(why, sizeof(why), "no memory");
+		rc = PTL_NO_SPACE;
+	}
+	if (first && (rc == PTL_OK || rc == PTL_PID_INVALID))
+		ap_tell(&ap->card->state, AP_READY);
+	if (first && ap->card)
+		bell_if(ap->card);
+	if (why[0])
+		p3_error("reaching the other nodes: %s", why);
+	if (rc == PTL_OK) {
+		ap_the = ap;
+		p3_rt_at_end(ap_at_exit);
+		if (!handler && !pthread_atfork(NULL, NULL, in_child))
+			handler = true;
+		return PTL_OK;
+	}
+	if (rc != PTL_PID_INVALID)	/* for those who have not asked yet; the others will find nobody */
+		gp_cards_no(&ap->cards, rc);
+	gp_cards_given(&ap->cards, job->nodes - 1, (int)k->init_timeout_s, NULL, NULL);
+	if (first && rc != PTL_PID_INVALID)
+		dismiss(ap);
+	ap_free(ap);
+	return rc;
+}
+
+int ap_start(struct nal_ni *ni, const struct p3l_setup *s)
+{
+	bool again = ni->nal_priv != NULL, joined;
+	int rc;
+
+	ni->guests = 1;
+	rc = nal_smartmap.start(ni, s);
+	if (again) {		/* the others have met without us */
+		if (rc == PTL_OK)
+			p3_diag("this rank's second interface, after PTL_PID_INVALID, reaches its own node only");
+		return rc;
+	}
+	joined = ni->nal_priv != NULL;
+	rc = ap_open(ni, s->pid, rc, joined);
+	if (joined && rc != PTL_OK && rc != PTL_PID_INVALID)
+		nal_smartmap.stop(ni);
+	return rc;
+}
+
+/* ---- the end ---- */
+
+/* Until the engine has done with us: all that is under way has arrived, or it has waited long enough for that. */
+static void let_go(struct ap *ap, struct nal_between *b)
+{
+	struct ap_rank *me = ap->me;
+	uint32_t state;
+
+	if (!ap->broken) {
+		ap_tell(&me->state, AP_R_LEAVING);
+		ap_bell_ring(ap->bell);
+	}
+	while (!ap->broken && (state = p3_load_acq(&me->state)) != AP_R_LEFT) {
+		int64_t nap = b ? nal_between(b) : NAP_NS;
+
+		if (p3_load(&me->parked))
+			ap_take_parked(ap);
+		ap_wait(&me->state, state, nap < NAP_NS ? nap : NAP_NS);
+		if (!smartmap_alive((int)ap->ni->n_peers))
+			break;
+	}
+}
+
+/* The process ends, and has not closed: what it has sent is delivered as by PtlNIFini. */
+void ap_at_exit(void)
+{
+	struct ap *ap = ap_the;
+
+	if (ap && ap->owner == getpid() && p3_load(&ap->me->state) == AP_R_JOINED)
+		let_go(ap, NULL);
+}
+
+void ap_stop(struct nal_ni *ni)
+{
+	struct nal_between b = { .ni = ni };
+	struct ap *ap = ap_the && ap_the->ni == ni ? ap_the : NULL;
+	void *card = NULL;
+	uint64_t size = 0;
+
+	if (ap) {
+		int patience = (int)p3_knobs_get(NULL)->init_timeout_s;
+		int64_t until = now_ns() + patience * INT64_C(1000000000);
+
+		let_go(ap, &b);
+		/* somebody may still be on his way in, and waits for our line */
+		gp_cards_given(&ap->cards, ap->job->nodes - 1, patience, nal_between, &b);
+		card = ap->card_here;
+		size = ap->card->size;
+		/* it ends with the last of us */
+		while (card && smartmap_alive((int)ni->n_peers) && now_ns() < until) {
+			struct timespec t = { 0, 200000 };
+
+			nal_between(&b);
+			nanosleep(&t, NULL);
+		}
+		if (card)
+			smartmap_publish(AP_ROOT_CARD, NULL);
+		ap_free(ap);
+		if (card)
+			smartmap_free(card, size);
+	}
+	nal_smartmap.stop(ni);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* nic.h - what the files of the engine share; not for others */
+#ifndef NIC_H
+#define NIC_H
+
+#include <ev.h>
+
+#include "ap.h"
+#include "smartmap.h"
+
+struct nic;
+
+/* A rank, as the engine has it: private memory. */
+struct nic_rank {
+	struct nic *nic;
+	uint32_t i;			/* local rank */
+	struct ap_rank *r;
+	bool up;			/* joined, not left: ring and l may be touched */
+	struct ap_ring *ring;
+	struct p3l_ni *l;
+	ev_io dead;			/* its pidfd */
+	int64_t until;			/* leaving: next look at who is waited for */
+	/* [n_far] by then: frames that had come, seconds in which one came */
+	struct { uint32_t heard, answered; } *at_end;
+};
+
+struct nic {
+	struct ap_card *card;
+	struct nic_rank *rank;		/* [n_local] */
+	struct p3l_env env;
+	struct ev_loop *loop;
+	struct tcp tcp;
+	int bell;
+	ev_io hear;
+	ev_timer timer;
+	bool accepting;
+	bool broken;			/* a rank has died with the card's lock: what is in there may be half done */
+	bool blind;			/* the kernel cannot tell of all ranks when they die */
+	int64_t now, busy;		/* time; the last thing that happened */
+	uint8_t *bye;			/* [nodes * n_local] BYE of that rank is due there: NIC_BYE_* */
+	uint32_t *far_hash;		/* of (nid, pid): index + 1 in card->far */
+	uint32_t far_mask;
+};
+enum { NIC_BYE_NONE, NIC_BYE_DUE, NIC_BYE_SAID };
+
+#endif
