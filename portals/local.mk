@@ -38,7 +38,7 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
 	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c \
-	portals/api/look.c
+	portals/api/look.c portals/api/traffic.c
 nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_inbox.c nal/smartmap/nal_move.c \
 	nal/smartmap/nal_hand.c nal/smartmap/nal_own.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h \
 	nal/smartmap/nal_together.c
@@ -49,7 +49,7 @@ portals_look_sources = portals/look/look.h portals/look/why.c portals/look/talk.
 portals_libportals_la_SOURCES = $(portals_look_sources) $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources) \
 	$(wire_sources) $(frame_sources) $(loop_sources) nal/loop/nal_loop.c
 if HAVE_LIBEV
-portals_libportals_la_SOURCES += $(tcp_sources) $(gp_sources) $(ap_sources)
+portals_libportals_la_SOURCES += $(tcp_sources) $(gp_sources) $(ap_sources) $(model_sources)
 
 # The engine is one program with all of its own in it: whatever library a rank has, it finds the one that it was made with.
 pkglibexec_PROGRAMS += nal/ap/ptl-nic
@@ -57,6 +57,8 @@ nal_ap_ptl_nic_SOURCES = $(nic_sources) $(ap_shared) $(tcp_sources) $(frame_sour
 	$(portals_lib_sources) $(smap_sources) $(SMAP_PROCESS)
 nal_ap_ptl_nic_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt
 nal_ap_ptl_nic_LDADD = portals/rt/libp3rt.la $(LIBEV_LIBS)
+else
+EXTRA_DIST += $(model_sources)
 endif
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \
 	-I$(top_srcdir)/portals/api -I$(top_srcdir)/portals/look -DP3_LIBEXECDIR='"$(pkglibexecdir)"'

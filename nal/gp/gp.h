@@ -9,6 +9,7 @@
 #include "frame/frame.h"
 #include "nal.h"
 #include "p3_rt.h"
+#include "transport/model/model.h"
 #include "transport/tcp/tcp.h"
 
 /* A process on another node. */
@@ -47,6 +48,7 @@ struct gp {
 	struct ev_loop *loop;
 	struct tcp tcp;
 	struct gp_cards cards;
+	struct gp_links *links;		/* PTL_LINKS; NULL: frames are delivered as they come */
 	bool running;			/* the thread */
 	pid_t owner;
 	pthread_t thread;
@@ -79,6 +81,18 @@ int gp_ports(const char *file, const char *portlist, uint32_t pid, uint16_t *por
  * @bind_to: where to listen. 0; -1 with a sentence in @why.
  */
 int gp_places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len);
+
+/*
+ * gp_links.c: PTL_LINKS. PTL_OK, also when it is not set; else a code, with a sentence in @why. Before the first frame,
+ * and after the loop is there.
+ */
+int gp_links_start(struct gp *gp, char *why, size_t len);
+void gp_links_met(struct gp *gp);	/* all ranks of the node have started */
+/* As model_take(): 1 where no link is in the way. */
+int gp_links_take(struct gp *gp, uint32_t rank, const uint8_t *bytes, uint32_t n);
+/* Deliver what is due; the loop will be awake when the next is. */
+void gp_links_run(struct gp *gp, void (*deliver)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n));
+void gp_links_stop(struct gp *gp);
 
 /*
  * Collective: give out our line (without the rank), get those of the others. 0; or -1 with a sentence in @why. 1: a

@@ -159,8 +159,9 @@ static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
 {
 	struct gp *gp = ctx;
 	struct fr_peer *p = peer_of_rank(gp, rank);
+	int held = p ? gp_links_take(gp, rank, bytes, n) : -1;
 
-	return p && fr_input(gp->e, p, bytes, n);
+	return !held || (held > 0 && fr_input(gp->e, p, bytes, n));
 }
 
 static void on_writable(void *ctx, uint32_t rank)
@@ -204,11 +205,28 @@ static void tell_gone(struct gp *gp, uint32_t rank)
 static void on_gone(void *ctx, uint32_t rank)
 {
 	struct gp *gp = ctx;
-	struct fr_peer *p = peer_of_rank(gp, rank);
+	struct fr_peer *p;
 
+	if (!gp_links_take(gp, rank, NULL, 0))
+		return;			/* behind what is still held */
+	p = peer_of_rank(gp, rank);
 	if (p)
 		fr_gone(gp->e, p);
 	tell_gone(gp, rank);
+}
+
+/* A frame that was held back, or the end of a rank. The connection that it came by may be gone: nothing to close. */
+static void on_held(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	if (p && n)
+		fr_input(gp->e, p, bytes, n);
+	else if (p)
+		fr_gone(gp->e, p);
+	if (!n)
+		tell_gone(gp, rank);
 }
 
 static bool on_known(void *ctx, uint32_t rank)
@@ -248,6 +266,7 @@ static void before_sleep(struct ev_loop *loop, ev_prepare *w, int events)
 	int64_t next;
 
 	gp->e->now = now_ns();
+	gp_links_run(gp, on_held);
 	next = fr_timer(gp->e);
 	fr_flush(gp->e);
 	if (gp->leaving)
@@ -318,6 +337,7 @@ static void gp_free(struct gp *gp)
 	gp_cards_close(&gp->cards);
 	if (gp->loop) {
 		tcp_stop(&gp->tcp);
+		gp_links_stop(gp);
 		ev_loop_destroy(gp->loop);
 	}
 	for (uint32_t i = 0; gp->far && i < gp->n_far; i++)
@@ -414,6 +434,9 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	gp->tcp.loop = gp->loop;
 	if (gp_places(gp->job, &place, &bind_to, why, len))
 		return PTL_FAIL;
+	rc = gp_links_start(gp, why, len);
+	if (rc != PTL_OK)
+		return rc;
 	ports = gp_ports(k->pid2port, k->portlist, pid, port, GP_PORTS, why, len);
 	if (ports < 0)
 		return PTL_FAIL;
@@ -544,6 +567,8 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 	rc = gp_open(ni, s->pid, node);
 	if (joined) {		/* the others of our node hear of nothing but this */
 		rc = nal_smartmap.agree(ni, rc);
+		if (gp_of(ni))
+			gp_links_met(gp_of(ni));
 		if (rc != PTL_OK && rc != PTL_PID_INVALID && gp_of(ni))
 			gp_free(gp_of(ni));
 	}

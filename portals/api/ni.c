@@ -163,6 +163,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	s.index_from = (uint32_t)k->index_from;
 	s.space = LOOK_SPACE;
 	p3a_look_open(ni, &s);
+	p3a_traffic_open();
 	ni->eq = calloc(s.max_eq, sizeof(*ni->eq));
 	if (!refused)
 		P3_TRACED(open());
@@ -227,6 +228,7 @@ static void close_ni(struct nal_ni *ni)
 		p3_store_rel(&p3a_open_ni, NULL);
 		p3_store_rel(&p3a_table[ni->index], NULL);
 		p3a_send_home(ni);
+		p3a_traffic_close(ni);
 	}
 	p3a_look_phase(ni, LOOK_LEAVES);
 	ni->nal->stop(ni);

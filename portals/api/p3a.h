@@ -41,6 +41,10 @@ void p3a_look_close(void);
 void p3a_look_forked(void);
 void p3a_look_dump(int fd, const struct nal_ni *ni);
 
+/* traffic.c: PTL_TRAFFIC. Open: before any rank can have closed. Close: while the counters are still there. */
+void p3a_traffic_open(void);
+void p3a_traffic_close(const struct nal_ni *ni);
+
 /* md.c: the core's arguments from the user's; asks the NAL about the memory. PTL_OK or a code. */
 int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a);
 

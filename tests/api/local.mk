@@ -196,6 +196,13 @@ check_PROGRAMS += tests/api/t_nodes
 tests_api_t_nodes_SOURCES = tests/api/t_nodes.c tests/api/ptl.h
 tests_api_t_nodes_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_nodes_LDADD = $(T_LIBS)
+# a model of links between them
+check_PROGRAMS += tests/api/t_links
+tests_api_t_links_SOURCES = tests/api/t_links.c tests/api/ptl.h
+tests_api_t_links_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_links_LDADD = $(T_LIBS)
+P3_TESTS += api/links-net:tests/api/t_links:ranks=2,pernode=1,nosan api/links-net-4:tests/api/t_links:ranks=4,pernode=2,nosan \
+	api/links-net-file:tests/api/t_links:ranks=4,pernode=2,args=file,nosan
 T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/put-net-poll:tests/api/t_put:ranks=2,pernode=1,limit=120,env=T_POLL=1 \
 	api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240 \

@@ -6,3 +6,8 @@ check_PROGRAMS += tests/unit/smap_space
 tests_unit_smap_space_SOURCES = tests/unit/smap_space.c nal/smartmap/smap_space.c nal/smartmap/smap_space.h
 tests_unit_smap_space_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
 P3_TESTS += unit/smap_space:tests/unit/smap_space
+# links between virtual nodes, on a clock of their own
+check_PROGRAMS += tests/unit/links
+tests_unit_links_SOURCES = tests/unit/links.c $(model_sources)
+tests_unit_links_CPPFLAGS = $(T_CPPFLAGS)
+P3_TESTS += unit/links:tests/unit/links:valgrind
