@@ -37,3 +37,10 @@ P3_TESTS += rt/map:tests/rt/t_map:valgrind rt/order:tests/rt/t_order:valgrind rt
 	rt/pmi:tests/rt/t_pmi rt/env:tests/rt/t_env rt/rank:tests/rt/t_rank:ranks=2 rt/launch:tests/rt/t_launch.sh \
 	rt/info:tests/rt/t_info.sh:nosan rt/ports:tests/rt/t_ports.sh:nosan,limit=120 \
 	rt/job:tests/rt/t_job.sh:nosan,limit=120
+# orders of ranks from a grid and from traffic
+check_PROGRAMS += tests/unit/place
+tests_unit_place_SOURCES = tests/unit/place.c tools/place.h tools/place.c tools/grid.h tools/grid.c
+tests_unit_place_CPPFLAGS = $(T_RT_CPPFLAGS)
+tests_unit_place_LDADD = $(T_RT_LIBS)
+EXTRA_DIST += tests/rt/t_place.sh
+P3_TESTS += unit/place:tests/unit/place:valgrind,limit=120 rt/place:tests/rt/t_place.sh:nosan,warns,limit=120
