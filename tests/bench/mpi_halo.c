@@ -5,7 +5,9 @@
  * Partners stand at distances 1, -1, s, -s, then s+1, s-1, -s+1, -s-1 with s = floor(sqrt(ranks)); those outside of the
  * job are MPI_PROC_NULL. A repetition: for each partner Irecv then Isend (tag: the repetition), one Waitall. What was
  * received is checked at the end of each size. ns per exchange by size, mean over the ranks, the least of five trials.
- * Options: --json, --quick (fewer sizes), --partners K (4; even)
+ * --dims D: instead, the ranks are a grid of D dimensions, as MPI_Dims_create makes it, closed at its ends, in row-major
+ * order as MPI_Cart_create numbers it; the partners are the two in each dimension. Figures halo2, halo3.
+ * Options: --json, --quick (fewer sizes), --partners K (4; even), --dims D (2 or 3)
  */
 #include "bench.h"	/* first: it asks libc for more */
 #include <mpi.h>
@@ -34,6 +36,22 @@ static void find_partners(void)
 	}
 }
 
+/* The two in each dimension; who is his own neighbour there has none. */
+static void find_neighbours(int dims)
+{
+	int shape[3] = { 0 }, wraps[3] = { 1, 1, 1 };
+	MPI_Comm grid;
+
+	MPI_Dims_create(size, dims, shape);
+	MPI_Cart_create(MPI_COMM_WORLD, dims, shape, wraps, 0, &grid);
+	for (int d = 0; d < dims; d++) {
+		MPI_Cart_shift(grid, d, 1, &partner[2 * d + 1], &partner[2 * d]);
+		if (shape[d] == 1)
+			partner[2 * d] = partner[2 * d + 1] = MPI_PROC_NULL;
+	}
+	MPI_Comm_free(&grid);
+}
+
 static double exchange(int n, int times)
 {
 	MPI_Request req[2 * PARTNERS_MAX];
@@ -54,22 +72,31 @@ static double exchange(int n, int times)
 
 int main(int argc, char **argv)
 {
-	int quick, times;
+	int quick, times, dims;
+	char figure[16];
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	quick = bench_flag(argc, argv, "--quick");
 	partners = atoi(bench_option(argc, argv, "--partners", "4"));
-	if (bench_args(argc, argv, rank == 0, "--json --quick", "--partners", "") || partners < 2 ||
-	    partners > PARTNERS_MAX || partners % 2) {
+	dims = atoi(bench_option(argc, argv, "--dims", "0"));
+	if (bench_args(argc, argv, rank == 0, "--json --quick", "--partners --dims", "") || partners < 2 ||
+	    partners > PARTNERS_MAX || partners % 2 || dims < 0 || dims == 1 || dims > 3) {
 		if (rank == 0)
-			fprintf(stderr, "mpi_halo: --partners is 2, 4, 6 or 8\n");
+			fprintf(stderr, "mpi_halo: --partners is 2, 4, 6 or 8, --dims 2 or 3\n");
 		MPI_Finalize();
 		return 2;
 	}
 	bench_pin(rank);
-	find_partners();
+	if (dims) {
+		partners = 2 * dims;
+		find_neighbours(dims);
+		snprintf(figure, sizeof(figure), "halo%d", dims);
+	} else {
+		find_partners();
+		snprintf(figure, sizeof(figure), "halo");
+	}
 	for (int k = 0; k < partners; k++) {
 		sbuf[k] = malloc(MAX);
 		rbuf[k] = malloc(MAX);
@@ -97,7 +124,7 @@ int main(int argc, char **argv)
 							    rbuf[k][n - 1] != (unsigned char)(partner[k] + 1)))
 				bench_die("mpi_halo: rank %d has other data than those of rank %d", rank, partner[k]);
 		if (rank == 0)
-			bench_record("halo", (size_t)n, best, "ns");
+			bench_record(figure, (size_t)n, best, "ns");
 	}
 	if (rank == 0)
 		bench_end();
