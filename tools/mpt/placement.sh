@@ -4,6 +4,7 @@
 #
 #	./mpt placement	PingPong, Allreduce, Alltoall, Bcast (and a 2-D halo) under MPICH_RANK_REORDER_METHOD 0 to 3
 #	./mpt halo	16 ranks on 4 virtual nodes: each network NAL with SMARTMAP on and off (the SMARTMAP paper's figure 7)
+#	./mpt hier	reduce, bcast, allreduce on 8 nodes of 4: flat, in two levels, in two levels without SMARTMAP
 #
 # Virtual nodes of one machine are equally near, so the links between them are a model (PTL_LINKS), checked against its
 # own settings before use. The file of method 3 is made for each benchmark from its own traffic, by ptl_rank_order.
@@ -182,8 +183,8 @@ cmd_placement()
 		cols=()
 		for m in 0=round-robin 1=SMP 2=folded 3=traffic; do
 			c=$PLACE/raw/$b.${m%=*}
-			ls "$c".[0-9]* >/dev/null 2>&1 || continue
 			find "$PLACE/raw" -name "$b.${m%=*}.[0-9]*" ! -name '*.err' -exec cat {} + >"$c.all"
+			[ -s "$c.all" ] || continue
 			place_least "$c.all" >"$c.least"
 			cols+=("${m#*=}=$c.least")
 		done
@@ -196,7 +197,37 @@ cmd_placement()
 			  if (NR == 1) printf "   SMP against round-robin"
 			  else if (rr && smp && $rr > 0 && $smp > 0) printf "   %+.0f %%", 100 * ($smp / $rr - 1)
 			  printf "\n" }' "$PLACE/$b.tsv"
-		sed -n 's/^Against/  against/p; s/^.* is as good as/  sed -n 's/^Against/  against/p' /p' "$PLACE/$b.txt"
+		sed -n -e 's/^Against/  against/p' -e 's/^.* is as good as/  &/p' "$PLACE/$b.txt"
+	done
+	say
+	say "tables, scripts for gnuplot and raw output: $(short "$PLACE")"
+	[ -z "$failed" ]
+}
+
+# place_matrix - the benchmarks of the caller, a column for each of its $columns: NAME:VARIABLE=VALUE,...
+place_matrix()
+{
+	local b r c col cols=() failed=
+	for b in $benches; do
+		# shellcheck disable=SC2046
+		set -- $(place_command "$b" "$quick")
+		cols=()
+		for col in $columns; do
+			c=$PLACE/raw/$b.${col%%:*}
+			: >"$c.all"
+			for ((r = 1; r <= rounds; r++)); do
+				# shellcheck disable=SC2046,SC2163
+				(export $(tr , ' ' <<<"${col#*:}") PTL_LINKS="$links" && place_run "$c.$r" "$n" "$per" "$@") &&
+					cat "$c.$r" >>"$c.all" || failed=1
+			done
+			place_least "$c.all" >"$c.least"
+			cols+=("${col%%:*}=$c.least")
+		done
+		place_join "$PLACE/$b.tsv" "${cols[@]}"
+		place_plot "$b" "$n" "$per" $((${#cols[@]} + 1))
+		say
+		say "$b"
+		awk -F'\t' '{ for (i = 1; i <= NF; i++) printf i == 1 ? "%10s" : "%15s", $i; printf "\n" }' "$PLACE/$b.tsv"
 	done
 	say
 	say "tables, scripts for gnuplot and raw output: $(short "$PLACE")"
@@ -205,38 +236,32 @@ cmd_placement()
 
 cmd_halo()
 {
-	local n=16 per=4 links=none rounds=3 quick= benches="halo2 halo3" b nal s r c cols=() failed=
+	local n=16 per=4 links=none rounds=3 quick= benches="halo2 halo3" columns= nal b
 
 	place_options "$@"
 	for b in $benches; do
 		case $b in halo2|halo3) ;; *) die "halo: there are halo2 and halo3, not '$b'" ;; esac
 	done
+	for nal in $HALO_NALS; do
+		columns="$columns $nal+smartmap:PTL_NAL=$nal,PTL_SMARTMAP=try $nal:PTL_NAL=$nal,PTL_SMARTMAP=no"
+	done
 	place_begin
 	say "$n ranks on virtual nodes of $per; us per exchange with all neighbours of a periodic grid, the least of $rounds"
 	[ "$links" = none ] || place_check "$links" || die "halo: the links are not what was asked for"
+	place_matrix
+}
+
+cmd_hier()
+{
+	local n=32 per=4 links=none rounds=3 quick= benches="reduce bcast allreduce" columns b
+
+	place_options "$@"
 	for b in $benches; do
-		# shellcheck disable=SC2046
-		set -- $(place_command "$b")
-		cols=()
-		for nal in $HALO_NALS; do
-			for s in try no; do
-				c=$PLACE/raw/$b.$nal.$s
-				: >"$c.all"
-				for ((r = 1; r <= rounds; r++)); do
-					PTL_NAL=$nal PTL_SMARTMAP=$s PTL_LINKS=$links place_run "$c" "$n" "$per" "$@" &&
-						cat "$c" >>"$c.all" || failed=1
-				done
-				place_least "$c.all" >"$c.least"
-				cols+=("$nal$([ $s = no ] || echo +smartmap)=$c.least")
-			done
-		done
-		place_join "$PLACE/$b.tsv" "${cols[@]}"
-		place_plot "$b" "$n" "$per" $((${#cols[@]} + 1))
-		say
-		say "$b"
-		awk -F'\t' '{ for (i = 1; i <= NF; i++) printf i == 1 ? "%10s" : "%14s", $i; printf "\n" }' "$PLACE/$b.tsv"
+		case $b in reduce|bcast|allreduce|barrier) ;; *) die "hier: there are reduce, bcast, allreduce and barrier, not '$b'" ;; esac
 	done
-	say
-	say "tables, scripts for gnuplot and raw output: $(short "$PLACE")"
-	[ -z "$failed" ]
+	columns="flat:MPI_COLL_OPT_ON=0 two-level:MPI_COLL_OPT_ON=1 two-level-off:MPI_COLL_OPT_ON=1,PTL_SMARTMAP=no"
+	place_begin
+	say "$n ranks on virtual nodes of $per; us per call, the least of $rounds. two-level-off: with SMARTMAP off"
+	[ "$links" = none ] || place_check "$links" || die "hier: the links are not what was asked for"
+	place_matrix
 }
