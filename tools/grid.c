@@ -3,9 +3,10 @@
  * grid.c - ranks of a Cartesian grid, listed cell by cell: grid.h
  *
  * A number becomes coordinates and back by mixed radix, the fastest dimension last; column-major grids are turned
- * round for that. The snake is the reflected form of the same (each dimension runs backwards where the sum of the slower
- * digits is odd), so consecutive cells are always neighbours. The Hilbert curve is that of the power of two around the
- * grid of cells, without the points outside: Skilling's transformation of the axes into the curve's index.
+ * round for that. The snake is the reflected form of the same (each dimension runs backwards where the sum of
+ * the slower digits is odd), so consecutive cells are always neighbours. The Hilbert curve is that of the power
+ * of two around the grid of cells, without the points outside: Skilling's transformation of the axes into the
+ * curve's index.
  */
 #include "grid.h"
 

@@ -26,7 +26,10 @@ void grid_at(const struct grid *g, uint32_t rank, uint32_t *at);
 int grid_list(const struct grid *g, uint32_t *list);
 /* Neighbours of @rank, at most 2 * GRID_DIMS, none twice: how many. */
 unsigned grid_neighbours(const struct grid *g, uint32_t rank, uint32_t *next);
-/* A cell of at most @ranks ranks, dividing the grid where one of @ranks does, that has as few neighbours outside as any. */
+/*
+ * A cell of at most @ranks ranks, dividing the grid where one of @ranks does, that has as few neighbours
+ * outside as any.
+ */
 void grid_choose_cell(struct grid *g, uint32_t ranks);
 
 #endif

@@ -3,8 +3,8 @@
  * grid_order - write an order of ranks for programs whose ranks are a grid and talk to their neighbours
  *
  * Options and output are those of Cray's tool of this name, as far as they make sense here (grid_order(1) has what
- * differs): the grid is cut into cells, the ranks of a cell stand next to each other in the order, so they get one node.
- * In comments it says what that leaves between nodes, and what it would be without.
+ * differs): the grid is cut into cells, the ranks of a cell stand next to each other in the order, so they get
+ * one node. In comments it says what that leaves between nodes, and what it would be without.
  */
 #include "grid.h"
 #include "place.h"
@@ -18,7 +18,8 @@
 
 static void usage(FILE *f)
 {
-	fprintf(f, "Usage: grid_order -R|-C [-Z|-P|-H] -g N1,N2,... [-c n1,n2,...] [-N RANKS] [options] >MPICH_RANK_ORDER\n"
+	fprintf(f, "Usage: grid_order -R|-C [-Z|-P|-H] -g N1,N2,... [-c n1,n2,...] [-N RANKS] [options] "
+		">MPICH_RANK_ORDER\n"
 		"An order of ranks for MPICH_RANK_REORDER_METHOD=3: neighbours in a grid of ranks share a node.\n"
 		"  -R, --row-major       the last coordinate changes fastest from rank to rank (MPI_Cart_create)\n"
 		"  -C, --column-major    the first one does (Fortran)\n"
@@ -26,8 +27,8 @@ static void usage(FILE *f)
 		"  -c, --cell n1,n2,...  the cells that it is cut into; default: the best for -N\n"
 		"  -N, --ranks-per-node  ranks that a node takes; default: those of a cell\n"
 		"  -Z, -P, -H            from cell to cell: row by row (default), to and fro, along a Hilbert curve\n"
-		"  -p, --periodic[=0,1]  the grid is a torus, in all dimensions or those with 1: counts for -q's figures\n"
-		"                        and the choice of a cell\n"
+		"  -p, --periodic[=0,1]  the grid is a torus, in all dimensions or those with 1: counts for the\n"
+		"                        comments and the choice of a cell\n"
 		"  -m, --max MAX         ranks in all, if there are more than in the grid: they follow as they are\n"
 		"  -s, --start RANK      the grid begins at this rank\n"
 		"  -n, --per-line RANKS  ranks on a line of the output; default: those of a node\n"
@@ -55,8 +56,10 @@ static unsigned numbers(const char *opt, const char *s, unsigned long min, uint3
 
 		errno = 0;
 		x = isdigit((unsigned char)*s) ? strtoul(s, &end, 10) : (end = NULL, 0);
-		if (!end || errno || x < min || x > PLACE_RANKS_MAX || n == GRID_DIMS || (*end && *end != ',' && *end != 'x')) {
-			fprintf(stderr, "grid_order: %s %s: wants up to %d numbers from %lu to %d, with commas between them\n",
+		if (!end || errno || x < min || x > PLACE_RANKS_MAX || n == GRID_DIMS ||
+		    (*end && *end != ',' && *end != 'x')) {
+			fprintf(stderr, "grid_order: %s %s: wants up to %d numbers from %lu to %d, with commas "
+				"between them\n",
 				opt, all, GRID_DIMS, min, PLACE_RANKS_MAX);
 			exit(2);
 		}
@@ -142,8 +145,8 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "row-major", 0, NULL, 'R' }, { "column-major", 0, NULL, 'C' }, { "grid", 1, NULL, 'g' },
 		{ "cell", 1, NULL, 'c' }, { "ranks-per-node", 1, NULL, 'N' }, { "periodic", 2, NULL, 'p' },
-		{ "max", 1, NULL, 'm' }, { "start", 1, NULL, 's' }, { "per-line", 1, NULL, 'n' }, { "quiet", 0, NULL, 'q' },
-		{ "help", 0, NULL, 'h' }, { 0 }
+		{ "max", 1, NULL, 'm' }, { "start", 1, NULL, 's' }, { "per-line", 1, NULL, 'n' }, 
+		{ "quiet", 0, NULL, 'q' }, { "help", 0, NULL, 'h' }, { 0 }
 	};
 	uint32_t wraps[GRID_DIMS], start = 0, max = 0, per_line = 0, per_node = 0, *list, n = 0;
 	unsigned nc = 0, np = 0, major = 0;

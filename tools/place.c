@@ -4,9 +4,9 @@
  *
  * To find the least cut is hard, so this is a heuristic: start somewhere, then for each pair of nodes that talk to each
  * other exchange ranks as Kernighan and Lin do - always the two whose exchange gains most or loses least, each rank
- * once, and of this series the beginning that gained most in all is kept. So a valley between two good placements can be
- * crossed, and no placement ever becomes worse. Starts are what the user has, and several that are grown; the best is
- * shaken a few times. Deterministic for a seed.
+ * once, and of this series the beginning that gained most in all is kept. So a valley between two good
+ * placements can be crossed, and no placement ever becomes worse. Starts are what the user has, and several
+ * that are grown; the best is shaken a few times. Deterministic for a seed.
  */
 #include "place.h"
 
@@ -80,7 +80,8 @@ void place_graph_free(struct place_graph *g)
 	memset(g, 0, sizeof(*g));
 }
 
-int place_cut(const struct place_graph *g, const uint32_t *node_of, uint32_t nodes, struct place_cut *cut, struct place_cut *all)
+int place_cut(const struct place_graph *g, const uint32_t *node_of, uint32_t nodes, struct place_cut *cut,
+	      struct place_cut *all)
 {
 	int64_t *border = calloc((size_t)nodes + 1, sizeof(*border));
 
@@ -136,7 +137,7 @@ struct kl {
 	uint32_t *first, *member;	/* members of node n: member[first[n] .. first[n + 1] - 1] */
 	uint32_t *at;			/* [ranks] index in member */
 	int64_t *gain;			/* [ranks] outer less inner edges, of the two nodes only */
-	int64_t *to;			/* [ranks] weight between the rank that is looked at and each; zero but for that */
+	int64_t *to;			/* [ranks] weight to the rank that is looked at; else all zero */
 	bool *done;			/* [ranks] exchanged in this series */
 	uint32_t (*swap)[2];		/* the series */
 };

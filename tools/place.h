@@ -33,7 +33,10 @@ struct place_pair {
 	uint64_t messages, bytes;
 };
 
-/* @pairs in any order, with doubles (added up) and pairs of a rank with itself (left out); sorted here. 0, or -1: no memory. */
+/*
+ * @pairs in any order, with doubles (added up) and pairs of a rank with itself (left out); sorted here. 0, or
+ * -1: no memory.
+ */
 int place_graph_make(struct place_graph *g, uint32_t ranks, struct place_pair *pairs, uint64_t n);
 void place_graph_free(struct place_graph *g);
 
@@ -44,7 +47,8 @@ struct place_cut {
 };
 
 /* What goes between the nodes of @node_of, and, with @all, what goes anywhere. 0, or -1: no memory. */
-int place_cut(const struct place_graph *g, const uint32_t *node_of, uint32_t nodes, struct place_cut *cut, struct place_cut *all);
+int place_cut(const struct place_graph *g, const uint32_t *node_of, uint32_t nodes, struct place_cut *cut,
+	      struct place_cut *all);
 
 /*
  * Ranks @list[0], @list[1], ... of an order file, on nodes of @per_node (the last one may have fewer): node of each.

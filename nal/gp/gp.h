@@ -91,7 +91,7 @@ void gp_links_met(struct gp *gp);	/* all ranks of the node have started */
 /* As model_take(): 1 where no link is in the way. */
 int gp_links_take(struct gp *gp, uint32_t rank, const uint8_t *bytes, uint32_t n);
 /* Deliver what is due; the loop will be awake when the next is. */
-void gp_links_run(struct gp *gp, void (*deliver)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n));
+void gp_links_run(struct gp *gp, model_deliver *deliver);
 void gp_links_stop(struct gp *gp);
 
 /*

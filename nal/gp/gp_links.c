@@ -93,8 +93,8 @@ int gp_links_start(struct gp *gp, char *why, size_t len)
 	snprintf(s->name, sizeof(s->name), "/dev/shm/%s-links", job->name);
 	s->busy = shared(s);
 	if (!s->busy) {
-		p3_warn("PTL_LINKS: %s: %m. Each rank has its links to itself, instead of sharing them with the others of "
-			"its node", s->name);
+		p3_warn("PTL_LINKS: %s: %m. Each rank has its links to itself, instead of sharing them with "
+			"the others of its node", s->name);
 		s->name[0] = 0;
 		s->busy = mmap(NULL, s->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (s->busy == MAP_FAILED)
@@ -123,7 +123,7 @@ int gp_links_take(struct gp *gp, uint32_t rank, const uint8_t *bytes, uint32_t n
 	return gp->links ? model_take(&gp->links->m, gp->job->node_of[rank], rank, bytes, n, gp->e->now) : 1;
 }
 
-void gp_links_run(struct gp *gp, void (*deliver)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n))
+void gp_links_run(struct gp *gp, model_deliver *deliver)
 {
 	struct itimerspec t = { 0 };
 	int64_t next;
@@ -144,7 +144,8 @@ void gp_links_stop(struct gp *gp)
 	gp_links_met(gp);
 	if (s->m.q)
 		p3_debug("links: %llu frames with %llu bytes were held back, %llu are given up",
-			 (unsigned long long)s->m.frames, (unsigned long long)s->m.bytes, (unsigned long long)s->m.held);
+			 (unsigned long long)s->m.frames, (unsigned long long)s->m.bytes,
+			 (unsigned long long)s->m.held);
 	model_stop(&s->m);
 	if (ev_is_active(&s->io))
 		ev_io_stop(gp->loop, &s->io);

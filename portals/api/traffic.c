@@ -137,6 +137,7 @@ void p3a_traffic_close(const struct nal_ni *ni)
 	for (; done < n && (w > 0 || (w < 0 && errno == EINTR)); done += w > 0 ? (size_t)w : 0)
 		w = write(fd, text + done, n - done);
 	if (close(fd) || done < n)
-		p3_warn("PTL_TRAFFIC=%s: %m; the lines of rank %u are not whole", p3_knobs_get(NULL)->traffic, job->rank);
+		p3_warn("PTL_TRAFFIC=%s: %m; the lines of rank %u are not whole", p3_knobs_get(NULL)->traffic,
+			job->rank);
 	free(text);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * t_links.c - PTL_LINKS over real connections: latency and bandwidth are those that were asked for, within a tenth, and the
- * ranks of a node share them
+ * t_links.c - PTL_LINKS over real connections: latency and bandwidth are those that were asked for, within a
+ * tenth, and the ranks of a node share them
  *
  * Half of the ranks are on one virtual node, half on the other; r and r + half are a pair. What is asked for is large
- * against what TCP over the loopback takes, and the best of several tries counts, so that a busy machine disturbs little;
- * less than what was asked for is wrong at any time.
+ * against what TCP over the loopback takes, and the best of several tries counts, so that a busy machine
+ * disturbs little; less than what was asked for is wrong at any time.
  *
  *	t_links [equal|file]	how the links are told
  */
@@ -108,7 +108,8 @@ static void t_ranks_of_a_node_share_the_link(void)
 int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = {
-		T(t_the_latency_is_the_links), T(t_the_bandwidth_is_the_links), T(t_ranks_of_a_node_share_the_link), { 0 }
+		T(t_the_latency_is_the_links), T(t_the_bandwidth_is_the_links),
+		T(t_ranks_of_a_node_share_the_link), { 0 }
 	};
 	char text[64];
 	ptl_handle_me_t me;
@@ -130,9 +131,10 @@ int main(int argc, char **argv)
 	p_init();
 	other = p_id((t_rank() + half) % t_size());
 	if (PtlEQAlloc(ni, 16, PTL_EQ_HANDLER_NONE, &acks) ||
-	    p_post(1, p_md(buf, sizeof(buf), PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), &me, &md) ||
-	    PtlMDBind(ni, p_md(buf, sizeof(buf), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
-			       acks), PTL_RETAIN, &out))
+	    p_post(1, p_md(buf, sizeof(buf), PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
+		   &me, &md) ||
+	    PtlMDBind(ni, p_md(buf, sizeof(buf), PTL_MD_THRESH_INF,
+			       PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, acks), PTL_RETAIN, &out))
 		bail("buffers");
 	rc = t_run(cases);
 	t_barrier();

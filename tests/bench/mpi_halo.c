@@ -5,8 +5,9 @@
  * Partners stand at distances 1, -1, s, -s, then s+1, s-1, -s+1, -s-1 with s = floor(sqrt(ranks)); those outside of the
  * job are MPI_PROC_NULL. A repetition: for each partner Irecv then Isend (tag: the repetition), one Waitall. What was
  * received is checked at the end of each size. ns per exchange by size, mean over the ranks, the least of five trials.
- * --dims D: instead, the ranks are a grid of D dimensions, as MPI_Dims_create makes it, closed at its ends, in row-major
- * order as MPI_Cart_create numbers it; the partners are the two in each dimension. Figures halo2, halo3.
+ * --dims D: instead, the ranks are a grid of D dimensions, as MPI_Dims_create makes it, closed at its ends, in
+ * row-major order as MPI_Cart_create numbers it; the partners are the two in each dimension. Figures halo2,
+ * halo3.
  * Options: --json, --quick (fewer sizes), --partners K (4; even), --dims D (2 or 3)
  */
 #include "bench.h"	/* first: it asks libc for more */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 #
-# t_placement - ./mpt placement, halo and hier with a launcher that is made up here: what is run under which settings, which
-# figures the tables have, and that nothing is shown where the links are not what was asked for
+# t_placement - ./mpt placement, halo and hier with a launcher that is made up here: what is run under which settings,
+# which figures the tables have, and that nothing is shown where the links are not what was asked for
 set -uo pipefail
 src=${P3_SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d) || exit 1
@@ -18,7 +18,8 @@ ln -s "$P3_BUILD/tools/ptl_rank_order" "$BUILD/bin/ptl_rank_order"
 cat >"$BUILD/bin/aprun" <<'END'
 #!/bin/bash
 n=$2 per=$4 prog=${5##*/} a=("${@:6}")
-echo "$n $per $prog ${a[*]} method=${MPICH_RANK_REORDER_METHOD-} links=${PTL_LINKS-} nal=${PTL_NAL-} smartmap=${PTL_SMARTMAP-} opt=${MPI_COLL_OPT_ON-}" >>"$RUNS"
+echo "$n $per $prog ${a[*]} method=${MPICH_RANK_REORDER_METHOD-} links=${PTL_LINKS-} nal=${PTL_NAL-}" \
+	"smartmap=${PTL_SMARTMAP-} opt=${MPI_COLL_OPT_ON-}" >>"$RUNS"
 if [ -n "${PTL_TRAFFIC-}" ]; then
 	for ((r = 0; r < n; r++)); do
 		echo "# portals traffic 1 job 1 ranks $n rank $r node $r"
@@ -86,7 +87,8 @@ ok $? a_method_that_fails_is_left_out_and_told
 unset FAILS
 
 run hier --rounds 1 --only allreduce
-[ $? = 0 ] && grep -q '^32 4 mpi_coll .*links=none .*smartmap= opt=0$' "$work/runs" && grep -q 'smartmap=no opt=1$' "$work/runs"
+[ $? = 0 ] && grep -q '^32 4 mpi_coll .*links=none .*smartmap= opt=0$' "$work/runs" &&
+	grep -q 'smartmap=no opt=1$' "$work/runs"
 ok $? two_levels_are_switched_by_the_papers_variable
 run halo --rounds 1 --only halo2
 grep -q '^16 4 mpi_halo --dims 2 .*nal=gp smartmap=try' "$work/runs" && grep -q 'nal=gp smartmap=no' "$work/runs" &&

@@ -4,14 +4,14 @@
 # ptl_rank_order and grid_order promise is what comes out when their files are used.
 . "${0%/*}/../look/look.sh"
 multi=$P3_BUILD/tests/common/multi place=$P3_BUILD/tools/ptl_rank_order grid=$P3_BUILD/tools/grid_order
+program=("$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/look/t_talk")
 : >said
 : >err
 # talk PER_NODE WHAT N LENGTH: rank 1 sends to rank 0
 talk() {
 	: >go
 	rm -f traffic
-	PTL_TRAFFIC=traffic "$multi" -n 2 -N "$1" "$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/look/t_talk" "${@:2}" \
-		>out 2>err
+	PTL_TRAFFIC=traffic "$multi" -n 2 -N "$1" "${program[@]}" "${@:2}" >out 2>err
 	cp traffic said
 }
 lines() { grep -c '^# portals traffic 1 job [1-9][0-9]* ranks 2 rank [01] node' traffic; }
@@ -44,11 +44,11 @@ talk 99 puts 3 100
 talk 99 puts 4 100
 [ "$(lines)" = 2 ] && [ "$(grep -v '^#' traffic)" = '1 0 4 400' ]
 ok $? t_a_job_begins_the_file_anew
-PTL_TRAFFIC=of.%j "$multi" -n 2 "$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/look/t_talk" puts 1 1 >out 2>err
+PTL_TRAFFIC=of.%j "$multi" -n 2 "${program[@]}" puts 1 1 >out 2>err
 of=$(echo of.*)
 grep -q "job ${of#of.} ranks 2" "$of"
 ok $? t_the_number_of_the_job_in_the_name
-PTL_TRAFFIC=none/such "$multi" -n 2 "$P3_BUILD/libtool" --mode=execute "$P3_BUILD/tests/look/t_talk" puts 1 1 >out 2>err &&
+PTL_TRAFFIC=none/such "$multi" -n 2 "${program[@]}" puts 1 1 >out 2>err &&
 	grep -q 'PTL_TRAFFIC=none/such: No such file or directory' err
 ok $? t_a_file_that_cannot_be_written
 
@@ -66,6 +66,12 @@ ok $? t_a_grid_gets_its_best_order
 "$place" -N 16 -f order traffic >said 2>err
 grep -qE '^order +32\.0 kB' said && grep -q '^order is as good as what was found' said
 ok $? t_the_file_gives_what_was_promised
+# a job that ran on nodes of 16 in that order: what is counted there is what was promised
+awk 'NR == FNR { if (!/^#/) { n = split($0, r, ","); for (i = 1; i <= n; i++) node[r[i]] = line; line++ } next }
+	/^#/ { $NF = node[$(NF - 2)] + 0 } { print }' order traffic >placed
+"$place" -N 16 placed >said 2>err
+grep -qE '^as it ran +32\.0 kB +14\.3 +320 ' said
+ok $? t_a_job_in_that_order_has_that_traffic
 "$grid" -R -g 8,8 -N 16 >grid 2>err && "$place" -N 16 -f grid traffic >said 2>>err
 grep -q 'different nodes: 16 of 112; without this order 24' grid && grep -qE '^grid +32\.0 kB' said
 ok $? t_grid_order_gives_what_it_promises

@@ -199,7 +199,8 @@ static void t_a_file_of_links(void)
 static void t_bad_text_is_refused_with_its_line(void)
 {
 	static const char *const bad[] = {
-		"0 1 5\n", "0 1\n", "0 1 5 5 5\n", "0 -1 5 5\n", "a b c d\n", "0 1 nan 5\n", "0 1 5 -5\n", "0 1 1e9 5\n",
+		"0 1 5\n", "0 1\n", "0 1 5 5 5\n", "0 -1 5 5\n", "a b c d\n", "0 1 nan 5\n", "0 1 5 -5\n",
+		"0 1 1e9 5\n",
 		"0 1 5 0.0001\n", "01 5 5\n",
 	};
 

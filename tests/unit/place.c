@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * place.c - tools/place.c and tools/grid.c: cuts are counted right, known best ones are found, nothing becomes worse, and
- * the library's own parser and methods see the same placement
+ * place.c - tools/place.c and tools/grid.c: cuts are counted right, known best ones are found, nothing becomes
+ * worse, and the library's own parser and methods see the same placement
  *
  * T_SEED=N: the same random choices again.
  */
@@ -244,14 +244,19 @@ static void t_a_list_has_every_rank_once(void)
 	}
 }
 
-/* From cell to cell of one rank each: the snake always, Hilbert's curve in cubes of powers of two, go to a neighbour. */
+/*
+ * From cell to cell of one rank each: the snake always, Hilbert's curve in cubes of powers of two, go to a
+ * neighbour.
+ */
 static void t_consecutive_cells_are_neighbours(void)
 {
 	static const struct grid of[] = {
 		{ .n = 2, .size = { 5, 7 }, .walk = GRID_SNAKE }, { .n = 3, .size = { 3, 4, 5 }, .walk = GRID_SNAKE },
 		{ .n = 4, .size = { 3, 2, 3, 4 }, .walk = GRID_SNAKE, .first_fast = true },
-		{ .n = 2, .size = { 8, 8 }, .walk = GRID_HILBERT }, { .n = 3, .size = { 8, 8, 8 }, .walk = GRID_HILBERT },
-		{ .n = 4, .size = { 4, 4, 4, 4 }, .walk = GRID_HILBERT }, { .n = 1, .size = { 9 }, .walk = GRID_HILBERT },
+		{ .n = 2, .size = { 8, 8 }, .walk = GRID_HILBERT },
+		{ .n = 3, .size = { 8, 8, 8 }, .walk = GRID_HILBERT },
+		{ .n = 4, .size = { 4, 4, 4, 4 }, .walk = GRID_HILBERT },
+		{ .n = 1, .size = { 9 }, .walk = GRID_HILBERT },
 	};
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {

@@ -3,13 +3,13 @@
 # placement.sh - where ranks sit: the MPT paper's experiment, and halo exchange over all ways of moving a message
 #
 #	./mpt placement	PingPong, Allreduce, Alltoall, Bcast (and a 2-D halo) under MPICH_RANK_REORDER_METHOD 0 to 3
-#	./mpt halo	16 ranks on 4 virtual nodes: each network NAL with SMARTMAP on and off (the SMARTMAP paper's figure 7)
+#	./mpt halo	16 ranks on 4 virtual nodes: each network NAL, SMARTMAP on and off (SMARTMAP paper, fig. 7)
 #	./mpt hier	reduce, bcast, allreduce on 8 nodes of 4: flat, in two levels, in two levels without SMARTMAP
 #
 # Virtual nodes of one machine are equally near, so the links between them are a model (PTL_LINKS), checked against its
 # own settings before use. The file of method 3 is made for each benchmark from its own traffic, by ptl_rank_order.
-# Everything is kept under build/placement: raw output, one table per benchmark (.tsv), a gnuplot script and, where there
-# is gnuplot, its picture.
+# Everything is kept under build/placement: raw output, one table per benchmark (.tsv), a gnuplot script and, where
+# there is gnuplot, its picture.
 
 PLACE=$BUILD/placement
 PLACE_BENCHES="pingpong allreduce alltoall bcast halo2"
@@ -32,7 +32,8 @@ place_run()
 	shift 4
 	: >"$BENCH_LINE"
 	head -c "$BENCH_LINE_BYTES" /dev/zero >"$BENCH_LINE"
-	timeout -k 5 "$PLACE_LIMIT" "$BUILD/bin/aprun" -n "$n" -N "$per" "$BUILD/bench/ours/$name" "$@" >"$out" 2>"$out.err" </dev/null
+	timeout -k 5 "$PLACE_LIMIT" "$BUILD/bin/aprun" -n "$n" -N "$per" "$BUILD/bench/ours/$name" "$@" \
+		>"$out" 2>"$out.err" </dev/null
 	rc=$?
 	[ $rc -eq 0 ] && grep -q '^[a-z]' "$out" && return 0
 	[ $rc -ne 124 ] || echo "not ended after $PLACE_LIMIT s" >>"$out.err"
@@ -43,7 +44,7 @@ place_run()
 # place_least FILE... - figure, bytes, the least value in us of several runs
 place_least()
 {
-	awk '!/^#/ && NF >= 3 { k = $1 "\t" $2; if (!(k in v)) { key[++n] = k; v[k] = $3 } else if ($3 < v[k]) v[k] = $3 }
+	awk '!/^#/ && NF >= 3 { k = $1 "\t" $2; if (!(k in v)) key[++n] = k; if (!(k in v) || $3 < v[k]) v[k] = $3 }
 		END { for (i = 1; i <= n; i++) printf "%s\t%.3f\n", key[i], v[key[i]] / 1000 }' "$@"
 }
 
@@ -55,15 +56,17 @@ place_check()
 	case $1 in *[!0-9.:]*|*:*:*|:*|*:) note "PTL_LINKS=$1 is a file: its links are not checked"; return 0 ;; esac
 	lat=${1%:*} bw=${1#*:}
 	for try in 1 2 3 4 5 6; do	# the least of all so far: other programs only add
-		PTL_LINKS=$1 place_run "$PLACE/raw/check.$try" 2 1 mpi_imb --only pingpong --secs 0.05 --quick || return 1
+		PTL_LINKS=$1 place_run "$PLACE/raw/check.$try" 2 1 mpi_imb --only pingpong --secs 0.05 --quick ||
+			return 1
 		got=$(place_least "$PLACE"/raw/check.[0-9] | awk -v lat="$lat" -v bw="$bw" '
 			$2 == 8 { l = $3 } $2 == 65536 { a = $3 } $2 == 1048576 { b = $3 }
 			END {
 				want = lat + (bw > 0 ? 128 / bw : 0)
 				m = b > a ? 983040 / (b - a) : 0
-				good = (lat == 0 || (l > want * 0.98 && l < want * 1.1)) && (bw == 0 || (m < bw * 1.02 && m > bw * 0.9))
-				printf "%s latency %.1f us (asked for %s), bandwidth %.1f MB/s (asked for %s)", good ? "kept:" : "not kept:",
-					l, lat, m, bw
+				good = lat == 0 || (l > want * 0.98 && l < want * 1.1)
+				good = good && (bw == 0 || (m < bw * 1.02 && m > bw * 0.9))
+				printf "%s latency %.1f us (asked for %s), bandwidth %.1f MB/s (asked for %s)",
+					good ? "kept:" : "not kept:", l, lat, m, bw
 			}')
 		case $got in kept*) say "the model of links is $got"; return 0 ;; esac
 	done
@@ -108,7 +111,8 @@ place_join()
 				c = split(names, name, " ")
 				for (i = 1; i <= n; i++) {
 					printf "%s", size[i]
-					for (k = 1; k <= c; k++) printf "\t%s", (name[k], size[i]) in v ? v[name[k], size[i]] : "-"
+					for (k = 1; k <= c; k++)
+						printf "\t%s", (name[k], size[i]) in v ? v[name[k], size[i]] : "-"
 					printf "\n"
 				}
 			}'
@@ -133,7 +137,9 @@ place_options()
 		esac
 		[ $# -gt 0 ] && shift
 	done
-	case $n:$per:$rounds in *[!0-9:]*|*::*|:*|*:|0*|*:0*) die "$cmd: -n, -N and --rounds want numbers from 1" ;; esac
+	case $n:$per:$rounds in
+	*[!0-9:]*|*::*|:*|*:|0*|*:0*) die "$cmd: -n, -N and --rounds want numbers from 1" ;;
+	esac
 	[ "$n" -gt "$per" ] || die "$cmd: $n ranks on nodes of $per are on one node: there is nothing between nodes"
 }
 
@@ -144,7 +150,8 @@ place_begin()
 	[ -z "${WHY[ours]}" ] || die "$cmd: ${WHY[ours]}"
 	for b in mpi_imb mpi_coll mpi_halo; do
 		mkdir -p "$LOGS"
-		bench_mpi_build ours $b >"$LOGS/bench-ours.log" 2>&1 || die "$b.c does not compile: $(tail -n 1 "$LOGS/bench-ours.log")"
+		bench_mpi_build ours $b >"$LOGS/bench-ours.log" 2>&1 ||
+			die "$b.c does not compile: $(tail -n 1 "$LOGS/bench-ours.log")"
 	done
 	bench_env
 	PLACE_LIMIT=${PLACE_LIMIT:-120} PLACE_LINKS=$links
@@ -165,19 +172,22 @@ cmd_placement()
 	done
 	place_begin
 	say "$n ranks on virtual nodes of $per, links $links (us:MB/s); times in us, the least of $rounds"
-	place_check "$links" || die "placement: with these links nothing would be learnt on this machine; larger latencies and smaller bandwidths (--links US:MBPS) disturb less"
+	place_check "$links" || die "placement: with these links nothing would be learnt on this machine; larger" \
+		"latencies and smaller bandwidths (--links US:MBPS) are disturbed less"
 	for b in $benches; do
 		# shellcheck disable=SC2046
 		set -- $(place_command "$b" "$quick")
 		# who talks to whom, each rank on a node of its own; then the order for nodes of $per
 		PTL_TRAFFIC=$PLACE/raw/$b.traffic place_run "$PLACE/raw/$b.record" "$n" 1 "$@" &&
-			"$BUILD/bin/ptl_rank_order" -N "$per" -p 5 -o "$PLACE/raw/$b.order" "$PLACE/raw/$b.traffic" >"$PLACE/$b.txt" 2>&1 ||
+			"$BUILD/bin/ptl_rank_order" -N "$per" -p 5 -o "$PLACE/raw/$b.order" "$PLACE/raw/$b.traffic" \
+				>"$PLACE/$b.txt" 2>&1 ||
 			note "$b: no order from its traffic: $(tail -n 1 "$PLACE/$b.txt" 2>/dev/null)"
 		for ((r = 1; r <= rounds; r++)); do
 			for m in 0 1 2 3; do
 				[ $m -lt 3 ] || [ -e "$PLACE/raw/$b.order" ] || continue
-				MPICH_RANK_REORDER_METHOD=$m MPICH_RANK_REORDER_FILE=$PLACE/raw/$b.order PTL_LINKS=$links \
-					place_run "$PLACE/raw/$b.$m.$r" "$n" "$per" "$@" || { rm -f "$PLACE/raw/$b.$m.$r"; failed=1; }
+				c=$PLACE/raw/$b.$m.$r
+				MPICH_RANK_REORDER_METHOD=$m MPICH_RANK_REORDER_FILE=$PLACE/raw/$b.order \
+					PTL_LINKS=$links place_run "$c" "$n" "$per" "$@" || { rm -f "$c"; failed=1; }
 			done
 		done
 		cols=()
@@ -192,7 +202,8 @@ cmd_placement()
 		place_plot "$b" "$n" "$per" $((${#cols[@]} + 1))
 		say
 		say "$b"
-		awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "round-robin") rr = i; else if ($i == "SMP") smp = i }
+		awk -F'\t' '
+			NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; rr = col["round-robin"]; smp = col["SMP"] }
 			{ for (i = 1; i <= NF; i++) printf i == 1 ? "%10s" : "%14s", $i
 			  if (NR == 1) printf "   SMP against round-robin"
 			  else if (rr && smp && $rr > 0 && $smp > 0) printf "   %+.0f %%", 100 * ($smp / $rr - 1)
@@ -217,7 +228,8 @@ place_matrix()
 			: >"$c.all"
 			for ((r = 1; r <= rounds; r++)); do
 				# shellcheck disable=SC2046,SC2163
-				(export $(tr , ' ' <<<"${col#*:}") PTL_LINKS="$links" && place_run "$c.$r" "$n" "$per" "$@") &&
+				(export $(tr , ' ' <<<"${col#*:}") PTL_LINKS="$links" &&
+					place_run "$c.$r" "$n" "$per" "$@") &&
 					cat "$c.$r" >>"$c.all" || failed=1
 			done
 			place_least "$c.all" >"$c.least"
@@ -227,7 +239,8 @@ place_matrix()
 		place_plot "$b" "$n" "$per" $((${#cols[@]} + 1))
 		say
 		say "$b"
-		awk -F'\t' '{ for (i = 1; i <= NF; i++) printf i == 1 ? "%10s" : "%15s", $i; printf "\n" }' "$PLACE/$b.tsv"
+		awk -F'\t' '{ for (i = 1; i <= NF; i++) printf i == 1 ? "%10s" : "%15s", $i; printf "\n" }' \
+			"$PLACE/$b.tsv"
 	done
 	say
 	say "tables, scripts for gnuplot and raw output: $(short "$PLACE")"
@@ -246,7 +259,7 @@ cmd_halo()
 		columns="$columns $nal+smartmap:PTL_NAL=$nal,PTL_SMARTMAP=try $nal:PTL_NAL=$nal,PTL_SMARTMAP=no"
 	done
 	place_begin
-	say "$n ranks on virtual nodes of $per; us per exchange with all neighbours of a periodic grid, the least of $rounds"
+	say "$n ranks on virtual nodes of $per; us per exchange with all neighbours of a torus, the least of $rounds"
 	[ "$links" = none ] || place_check "$links" || die "halo: the links are not what was asked for"
 	place_matrix
 }
@@ -257,7 +270,10 @@ cmd_hier()
 
 	place_options "$@"
 	for b in $benches; do
-		case $b in reduce|bcast|allreduce|barrier) ;; *) die "hier: there are reduce, bcast, allreduce and barrier, not '$b'" ;; esac
+		case $b in
+		reduce|bcast|allreduce|barrier) ;;
+		*) die "hier: there are reduce, bcast, allreduce and barrier, not '$b'" ;;
+		esac
 	done
 	columns="flat:MPI_COLL_OPT_ON=0 two-level:MPI_COLL_OPT_ON=1 two-level-off:MPI_COLL_OPT_ON=1,PTL_SMARTMAP=no"
 	place_begin

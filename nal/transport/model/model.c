@@ -40,8 +40,8 @@ static const char *number(const char *s, double max, double *v)
 static int make(double us, double mbps, struct model_link *l, char *why, size_t len, const char *where)
 {
 	if (mbps > 0 && mbps < BW_MIN_MBPS) {
-		snprintf(why, len, "%s: a bandwidth of %g MB/s is too little; at least %g, or 0 for no limit", where, mbps,
-			 BW_MIN_MBPS);
+		snprintf(why, len, "%s: a bandwidth of %g MB/s is too little; at least %g, or 0 for no limit", where,
+			 mbps, BW_MIN_MBPS);
 		return -1;
 	}
 	*l = (struct model_link){ (uint64_t)(us * 1e3 + 0.5), mbps > 0 ? (uint64_t)(1e9 / mbps + 0.5) : 0, true };
@@ -72,7 +72,8 @@ static bool blank(const char *s)
 }
 
 /* One line of the file. Nodes that this job does not have are none of its business. */
-static int line(const char *s, const char *where, uint32_t nodes, uint32_t to, struct model_link *link, char *why, size_t len)
+static int line(const char *s, const char *where, uint32_t nodes, uint32_t to, struct model_link *link, char *why,
+		size_t len)
 {
 	uint32_t node[2] = { 0, 0 };
 	bool all[2];
@@ -92,8 +93,8 @@ static int line(const char *s, const char *where, uint32_t nodes, uint32_t to, s
 	else
 		s = NULL;
 	if (!s || !blank(s)) {
-		snprintf(why, len, "%s: wants two nodes (or *), a latency in us up to %.0f and a bandwidth in MB/s", where,
-			 LATENCY_MAX_US);
+		snprintf(why, len, "%s: wants two nodes (or *), a latency in us up to %.0f and a bandwidth in MB/s",
+			 where, LATENCY_MAX_US);
 		return -1;
 	}
 	if (make(us, mbps, &l, why, len, where))
@@ -125,8 +126,8 @@ int model_parse(const char *text, uint32_t nodes, uint32_t to, struct model_link
 	}
 	f = fopen(text, "re");
 	if (!f) {
-		snprintf(why, len, "'%.200s' is neither LATENCY:BANDWIDTH (us up to %.0f, MB/s) nor a file that can be read: %s",
-			 text, LATENCY_MAX_US, strerror(errno));
+		snprintf(why, len, "'%.200s' is neither LATENCY:BANDWIDTH (us up to %.0f, MB/s) nor a file that can "
+			 "be read: %s", text, LATENCY_MAX_US, strerror(errno));
 		return -1;
 	}
 	while (!rc && fgets(buf, sizeof(buf), f)) {
@@ -206,8 +207,7 @@ int model_take(struct model *m, uint32_t node, uint32_t rank, const uint8_t *byt
 	return 0;
 }
 
-int64_t model_run(struct model *m, int64_t now, void (*deliver)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n),
-		  void *ctx)
+int64_t model_run(struct model *m, int64_t now, model_deliver *deliver, void *ctx)
 {
 	int64_t next = 0;
 

@@ -61,8 +61,8 @@ void model_stop(struct model *m);
  * the last of its frames. 1: the caller delivers it now, nothing holds it back. 0: it is held. -1: no memory.
  */
 int model_take(struct model *m, uint32_t node, uint32_t rank, const uint8_t *bytes, uint32_t n, int64_t now);
+typedef void model_deliver(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n);
 /* @deliver what is due. Returns when the next one is, 0: none is held. @deliver may not call model_stop(). */
-int64_t model_run(struct model *m, int64_t now, void (*deliver)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n),
-		  void *ctx);
+int64_t model_run(struct model *m, int64_t now, model_deliver *deliver, void *ctx);
 
 #endif
