@@ -203,6 +203,7 @@ tests_api_t_links_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_links_LDADD = $(T_LIBS)
 P3_TESTS += api/links-net:tests/api/t_links:ranks=2,pernode=1,nosan api/links-net-4:tests/api/t_links:ranks=4,pernode=2,nosan \
 	api/links-net-file:tests/api/t_links:ranks=4,pernode=2,args=file,nosan \
+	api/links-bad:tests/api/t_links:ranks=4,pernode=2,args=bad,warns \
 	api/nodes-links:tests/api/t_nodes:ranks=6,pernode=2,limit=120,env=PTL_LINKS=300:200 \
 	api/put-links:tests/api/t_put:ranks=8,pernode=3,limit=120,env=PTL_LINKS=200:300 \
 	fault/nodes-links-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill,env=PTL_LINKS=2000:20

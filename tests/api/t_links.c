@@ -8,6 +8,7 @@
  * disturbs little; less than what was asked for is wrong at any time.
  *
  *	t_links [equal|file]	how the links are told
+ *	t_links bad		a value that makes no sense: no rank starts, soon
  */
 #include <stdbool.h>
 
@@ -105,8 +106,20 @@ static void t_ranks_of_a_node_share_the_link(void)
 		CHECK(near_(best, want, "us for all pairs"));
 }
 
+static void t_a_bad_value_fails_the_start_of_all(void)
+{
+	double t = t_now();
+	int max;
+
+	REQUIRE_INT(PtlInit(&max), PTL_OK);
+	CHECK_INT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), PTL_FAIL);
+	CHECK(t_now() - t < 10);
+	PtlFini();
+}
+
 int main(int argc, char **argv)
 {
+	static const struct t_case bad[] = { T(t_a_bad_value_fails_the_start_of_all), { 0 } };
 	static const struct t_case cases[] = {
 		T(t_the_latency_is_the_links), T(t_the_bandwidth_is_the_links),
 		T(t_ranks_of_a_node_share_the_link), { 0 }
@@ -117,6 +130,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	half = t_size() / 2;
+	if (argc > 1 && !strcmp(argv[1], "bad")) {
+		setenv("PTL_LINKS", t_rank() ? "none" : "5:fast", 1);	/* one rank that is told so is enough */
+		return t_run(bad);
+	}
 	if (argc > 1 && !strcmp(argv[1], "file")) {
 		FILE *f;
 
