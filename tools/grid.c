@@ -141,7 +141,9 @@ int grid_list(const struct grid *g, uint32_t *list)
 	}
 	while (bits < 32 && 1u << bits < most)
 		bits++;
-	if (g->walk == GRID_HILBERT && g->n * bits <= 64) {
+	if (g->walk == GRID_HILBERT && g->n * bits > 64)
+		return GRID_TOO_LONG;
+	if (g->walk == GRID_HILBERT) {
 		p = malloc(all * sizeof(*p));
 		if (!p)
 			return -1;

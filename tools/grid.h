@@ -22,7 +22,8 @@ struct grid {
 uint32_t grid_ranks(const struct grid *g);
 uint32_t grid_rank(const struct grid *g, const uint32_t *at);
 void grid_at(const struct grid *g, uint32_t rank, uint32_t *at);
-/* The ranks, cell by cell. 0, or -1: no memory. */
+/* The ranks, cell by cell. 0; -1: no memory; GRID_TOO_LONG: the curve's index has more than 64 bits. */
+#define GRID_TOO_LONG (-2)
 int grid_list(const struct grid *g, uint32_t *list);
 /* Neighbours of @rank, at most 2 * GRID_DIMS, none twice: how many. */
 unsigned grid_neighbours(const struct grid *g, uint32_t rank, uint32_t *next);

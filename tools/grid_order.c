@@ -212,7 +212,10 @@ int main(int argc, char **argv)
 	}
 	per_node = per_node ? per_node : (uint32_t)in_cell;
 	list = malloc(((size_t)max + 1) * sizeof(*list));
-	if (!list || grid_list(&g, list + start))
+	c = list ? grid_list(&g, list + start) : -1;
+	if (c == GRID_TOO_LONG)
+		bad("%s", "-H: the grid has too many dimensions for its longest one");
+	if (c)
 		goto no_memory;
 	for (n = 0; n < max; n++)
 		list[n] = n >= start && n < start + ranks ? list[n] + start : n;

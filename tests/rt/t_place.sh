@@ -111,5 +111,6 @@ bad t_no_grid 2 'which grid' "$grid" -R
 bad t_row_or_column 2 'either -R' "$grid" -g 4,4 -c 2,2
 bad t_cells_of_another_shape 2 'as many dimensions' "$grid" -R -g 4,4 -c 2
 bad t_cells_too_large 2 'larger than the grid' "$grid" -R -g 4,4 -c 8,1
+bad t_a_curve_too_long 2 'too many dimensions' "$grid" -R -H -g 1000,2,2,2,2,2,2,2
 bad t_a_grid_too_large 2 'more than a million' "$grid" -R -g 1000,1000,1000 -c 1,1,1
 finish
