@@ -106,6 +106,10 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	struct ap_card *c;
 	int box, rc;
 
+	if (strcmp(k->links, "none")) {
+		snprintf(why, len, "PTL_LINKS: the engine has no model of links; use PTL_NAL=gp");
+		return PTL_FAIL;
+	}
 	ap->card_here = smartmap_alloc(size, 4096);
 	if (!ap->card_here) {
 		snprintf(why, len, "no memory for the engine's state (%llu MiB of address space)",

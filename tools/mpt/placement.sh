@@ -13,7 +13,7 @@
 
 PLACE=$BUILD/placement
 PLACE_BENCHES="pingpong allreduce alltoall bcast halo2"
-HALO_NALS="gp"		# network NALs to compare, as PTL_NAL calls them
+HALO_NALS="gp ap"		# network NALs to compare, as PTL_NAL calls them
 
 # place_command BENCH QUICK - the program of a benchmark, and its arguments
 place_command()
