@@ -128,7 +128,7 @@ struct ap_card {
 uint64_t ap_card_size(uint32_t n_local, uint32_t n_far, uint32_t nodes);
 /* @here: zeroed memory of @size bytes in a window. Fills it, and maps it at a free address as well: the card there. */
 struct ap_card *ap_card_make(void *here, uint64_t size, uint32_t n_local, uint32_t n_far, uint32_t nodes);
-/* Another process: @here is what it sees through its window. NULL, errno: not of our version, or the address is taken. */
+/* Another process: @here is what it sees through its window. NULL, errno: not our version, or the address is taken. */
 struct ap_card *ap_card_map(void *here, uint64_t room);
 void ap_card_unmap(struct ap_card *c);
 /* [lock] Memory of the card, zeroed, for good; NULL: it is full. */
