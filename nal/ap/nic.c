@@ -702,10 +702,15 @@ static void close_from(int fd)
 /* All signals that end a terminal's programs are the ranks' business: the engine ends with them. */
 static void detach(void)
 {
+	cpu_set_t all;
 	static const int off[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM };
 
 	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++)
 		signal(off[i], SIG_IGN);
+	/* the rank that has started us may be bound to one core: any that the system lets the job have */
+	memset(&all, 0xff, sizeof(all));
+	if (sched_setaffinity(0, sizeof(all), &all))
+		p3_debug("ptl-nic: sched_setaffinity: %s", strerror(errno));
 	if (chdir("/"))
 		p3_debug("ptl-nic: chdir: %s", strerror(errno));
 	prctl(PR_SET_NAME, "ptl-nic");

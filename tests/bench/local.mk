@@ -3,7 +3,7 @@
 # are compiled by mpt with the mpicc of each library that is compared.
 bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong \
 	tests/bench/portals_match tests/bench/portals_rate tests/bench/portals_copy \
-	tests/bench/portals_many tests/bench/harm
+	tests/bench/portals_many tests/bench/portals_net tests/bench/harm
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c tests/bench/mpi_imb.c tests/bench/mpi_rate.c \
@@ -21,6 +21,8 @@ tests_bench_smartmap_pingpong_LDADD = nal/smartmap/libsmartmap.la
 # malloc'd memory is in the window where the allocator is
 tests_bench_portals_pingpong_SOURCES = tests/bench/portals_pingpong.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_pingpong_LDADD = portals/libportals.la nal/smartmap/libsmartmap.la
+tests_bench_portals_net_SOURCES = tests/bench/portals_net.c tests/bench/portals.h tests/bench/bench.h
+tests_bench_portals_net_LDADD = portals/libportals.la
 tests_bench_portals_many_SOURCES = tests/bench/portals_many.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_many_LDADD = portals/libportals.la
 tests_bench_portals_copy_SOURCES = tests/bench/portals_copy.c tests/bench/portals.h tests/bench/bench.h

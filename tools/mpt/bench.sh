@@ -6,6 +6,7 @@
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many harm"
+BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
@@ -63,6 +64,8 @@ bench_run()
 		else
 			"$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
 		fi ;;
+	portals_net_*)
+		PTL_NAL=${name##*_} "$BUILD/bin/aprun" -n 2 -N 1 "$BUILD/make/tests/bench/portals_net" "$@" ;;
 	portals_rate|portals_copy)
 		"$BUILD/bin/aprun" -n "$n" "$BUILD/make/tests/bench/$name" "$@" ;;
 	portals_many)
@@ -159,7 +162,7 @@ cmd_bench()
 	esac
 	case $name in
 	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many) ;;
-	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
+	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy|portals_net_*) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
 	case " $BENCH_OURS " in
