@@ -15,6 +15,7 @@
 #include "check.h"
 #include "info.h"
 #include "p3_knobs.h"
+#include "p3_pmi.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -116,7 +117,7 @@ static char **make_env(enum check_path p, int rank, char own[8][64])
 	static const char *const not[] = {
 		"PTL_MY_RID=", "PTL_NIDMAP=", "PTL_PIDMAP=", "PTL_MY_JID=", "PTL_NAL=", "PTL_ADOPT=",
 			"PTL_PES_PER_NODE=",
-		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=",
+		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=", "PMIX_NAMESPACE=", "PMIX_RANK=",
 	};
 	const char *s = check_path[p].env;
 	size_t n = 0, count = 0, k = 0;
@@ -403,7 +404,7 @@ static int be_rank(char **argv)
 static int in_job(void)
 {
 	struct check_rank r = { 0 };
-	const char *rank = getenv("PMI_RANK");
+	const char *rank = getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("PMIX_RANK");
 	int bad = 0, walked = 0;
 
 	if (rank && atoi(rank) < 2)
@@ -481,7 +482,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ptl_check: %s\n", err);
 		return 2;
 	}
-	if ((getenv("PMI_FD") || getenv("PMI_PORT")) && optind == argc)
+	if (p3_pmi_around() && optind == argc)
 		return in_job();
 	for (int p = 0; p < CHECK_PATH_MAX; p++) {
 		chosen[p] |= optind == argc;

@@ -251,7 +251,7 @@ static int report_job(const struct p3_rt_job *j, const struct p3_knobs *k, int r
 	char line[LINE_MAX_BYTES], key[40];
 
 	rank_line(line, sizeof(line), j, k, rc);
-	if (j->source != P3_RT_PMI1) {
+	if (!p3_rt_has_kvs(j)) {
 		printf("%s\n", line);
 		return 0;
 	}
@@ -298,7 +298,7 @@ static int run_pair(void)
 {
 	static const char *const mine[] = {
 		"PTL_MY_RID=", "PTL_NIDMAP=", "PTL_PIDMAP=", "PTL_MY_JID=",
-		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=",	/* no ranks of the job around us */
+		"PMI_FD=", "PMI_PORT=", "PMI_ID=", "PMI_RANK=", "PMI_SIZE=", "PMIX_NAMESPACE=", "PMIX_RANK=",	/* no ranks of the job around us */
 	};
 	char rid[24], jid[32], preload[4200], *argv[] = { "ptl_info", "--pair", json ? "--json" : NULL, NULL };
 	size_t n = 0, count = 0;

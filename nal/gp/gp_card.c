@@ -316,7 +316,7 @@ int gp_cards_open(struct gp_cards *c, const struct p3_rt_job *job, const char *l
 	c->key[1] ^= (uint8_t)(generation >> 8);
 	snprintf(c->line, sizeof(c->line), "%s", line);
 	c->say = c->line;
-	if (job->source != P3_RT_PMI1)
+	if (!p3_rt_has_kvs(job))
 		return open_socket(c, job, why, len);
 	key_of(key, sizeof(key), job->rank);
 	if (p3_rt_put(key, line) || p3_rt_barrier()) {
@@ -342,16 +342,16 @@ int gp_cards_get(struct gp_cards *c, const struct p3_rt_job *job, uint32_t rank,
 	char key[40];
 	int rc;
 
-	if (job->source == P3_RT_PMI1 && job->size >= BUNDLED_FROM && bundle_get(c, rank, line, len))
+	if (p3_rt_has_kvs(job) && job->size >= BUNDLED_FROM && bundle_get(c, rank, line, len))
 		return 0;
 	key_of(key, sizeof(key), rank);
-	rc = job->source == P3_RT_PMI1 ? p3_rt_get_value(key, line, len) : get_by_socket(c, rank, line, len, timeout_s);
+	rc = p3_rt_has_kvs(job) ? p3_rt_get_value(key, line, len) : get_by_socket(c, rank, line, len, timeout_s);
 	if (rc > 0)
 		snprintf(why, whylen, "asking rank %u of node %u where it listens: %s", rank, job->node_of[rank],
 			 strerror(rc));
 	else if (rc)
 		snprintf(why, whylen, "rank %u of node %u has not said where it listens%s", rank, job->node_of[rank],
-			 job->source == P3_RT_PMI1 ? "" : " (has every rank called PtlNIInit?)");
+			 p3_rt_has_kvs(job) ? "" : " (has every rank called PtlNIInit?)");
 	return rc ? -1 : 0;
 }
 

@@ -64,7 +64,7 @@ P3A_API int PtlRtBarrier_np(void)
 		return PTL_FAIL;
 	if (j->size == 1)
 		return PTL_OK;
-	if (j->source == P3_RT_PMI1)
+	if (p3_rt_has_kvs(j))
 		return meet(p3_rt_barrier_between) ? PTL_FAIL : PTL_OK;
 	/* started by hand: only those on this node can be asked */
 	if (!p3_load_acq(&p3a_open_ni) || j->nodes > 1)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 portals_rt_only_sources = \
 	portals/rt/p3_rt.h portals/rt/p3_rt.c \
-	portals/rt/p3_pmi.h portals/rt/p3_pmi.c \
+	portals/rt/p3_pmi.h portals/rt/p3_pmi_in.h portals/rt/p3_pmi.c portals/rt/p3_pmi_wire.c \
+	portals/rt/p3_pmi1.c portals/rt/p3_pmi2.c portals/rt/p3_pmix_abi.h portals/rt/p3_pmix.c \
 	portals/rt/p3_env.h portals/rt/p3_env.c \
 	portals/rt/p3_cpus.h portals/rt/p3_cpus.c \
 	portals/rt/p3_map.h portals/rt/p3_map.c \

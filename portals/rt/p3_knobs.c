@@ -9,6 +9,7 @@
 
 #include "p3_knobs.h"
 #include "p3_log.h"
+#include "p3_pmi.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -19,7 +20,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal, T_text };
+enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal, T_pmi, T_text };
 
 struct knob {
 	const char *var, *def, *help;
@@ -48,6 +49,7 @@ static const struct other {
 
 static const char *const tri_names[] = { "no", "try", "yes" };
 static const char *const nal_names[] = { "auto", "smartmap", "gp", "ap", "loop" };
+static const char *const pmi_names[] = { "auto", "pmi1", "pmi2", "pmix" };	/* enum p3_pmi_kind */
 static const struct { const char *name; long bit; } flag_names[] = {
 	{ "data", P3_ADOPT_DATA }, { "stack", P3_ADOPT_STACK }, { "heap", P3_ADOPT_HEAP },
 	{ "all", P3_ADOPT_ALL }, { "none", 0 },
@@ -148,6 +150,7 @@ static void describe(const struct knob *k, char *buf, size_t len)
 	case T_sig: snprintf(buf, len, "none, a signal's number, or a name such as USR1"); break;
 	case T_path: snprintf(buf, len, "a file name"); break;
 	case T_nal: snprintf(buf, len, "auto, smartmap, gp, ap or loop"); break;
+	case T_pmi: snprintf(buf, len, "auto, pmi1, pmi2 or pmix"); break;
 	case T_text: snprintf(buf, len, "some text"); break;
 	}
 }
@@ -164,6 +167,7 @@ static int parse(const struct knob *k, const char *s, struct p3_knobs *to)
 	case T_size: rc = parse_number(s, 1, &v); break;
 	case T_flags: rc = parse_flags(s, &v); break;
 	case T_nal: rc = parse_name(s, nal_names, sizeof(nal_names) / sizeof(*nal_names), &v); break;
+	case T_pmi: rc = parse_name(s, pmi_names, sizeof(pmi_names) / sizeof(*pmi_names), &v); break;
 	case T_level: rc = parse_name(s, p3_log_level_name, P3_LOG_MAX, &v); break;
 	case T_sig: rc = parse_sig(s, &v); break;
 	case T_path:
@@ -302,7 +306,7 @@ static int has_var(int pid, const char *var)
 /* Who has set @var? Under a launcher: what our parent, which is its daemon, was not started with comes from its options. */
 static const char *origin(const char *var)
 {
-	if ((getenv("PMI_FD") || getenv("PMI_PORT")) && !has_var((int)getppid(), var))
+	if (p3_pmi_around() && !has_var((int)getppid(), var))
 		return "launcher";
 	return "environment";
 }

@@ -9,6 +9,7 @@
  *        num   a decimal number			flags words of heap,data,stack, or all, or none
  *        level error|warn|diag|info|debug		sig   none, a number, or a name such as USR1
  *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp|ap|loop
+ *        pmi   auto|pmi1|pmi2|pmix
  *        text  anything (kept as given; NULL when unset)
  */
 #ifndef P3_KNOBS_H
@@ -92,6 +93,9 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "seconds to wait at start for the launcher and the other ranks, and later for signs of life of another " \
 	  "node's machine (there 30 at most)",						\
 	  "portals/rt/p3_rt.c, nal/smartmap/nal_start.c, nal/gp/nal_gp.c")		\
+	K(pmi, "PTL_PMI", pmi, "auto", 0, 3, "",					\
+	  "how to speak to the launcher: pmi1, pmi2 (both over PMI_FD), pmix; auto: as its variables say", \
+	  "portals/rt/p3_rt.c")								\
 	K(log, "PTL_LOG", level, "warn", 0, 4, "",					\
 	  "how much is said on stderr: error, warn, diag, info, debug",			\
 	  "portals/rt/p3_knobs.c, tools/ptl_info.c")					\
@@ -110,7 +114,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_OTHER_VARS(V)								\
 	V("PTL_MY_RID", "a number from 0 on", "",					\
 	  "rank of this process, of a job without a launcher",				\
-	  "portals/rt/p3_env.c, portals/rt/p3_log.c, tools/ptl_check.c")		\
+	  "portals/rt/p3_env.c, portals/rt/p3_pmi.c, portals/rt/p3_log.c, tools/ptl_check.c")		\
 	V("PTL_NIDMAP", "numbers from 0 to 4294967294, colon separated", "",		\
 	  "node ids of all ranks, of a job without a launcher; equal ones are on one node",	\
 	  "portals/rt/p3_env.c")							\
@@ -128,18 +132,33 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "tools/ptl_trace.c")								\
 	V("PMI_FD", "an open socket", "",						\
 	  "connection to the launcher, set by it",					\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_rt.c, portals/rt/p3_knobs.c, tools/ptl_check.c")	\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_pmi_wire.c, portals/rt/p3_rt.c")		\
 	V("PMI_RANK", "a number from 0 on", "",						\
 	  "the launcher's number of this process, set by it",				\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, tools/ptl_check.c")			\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_pmi_wire.c, portals/rt/p3_log.c, tools/ptl_check.c")	\
 	V("PMI_SIZE", "a number from 1 on", "",						\
 	  "number of processes, set by the launcher",					\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, nal/smartmap/heap.c")		\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_pmi_wire.c, portals/rt/p3_log.c, nal/smartmap/heap.c")	\
 	V("PMI_PORT", "host:port", "",							\
 	  "where the launcher listens, set by it",					\
-	  "portals/rt/p3_pmi.c, portals/rt/p3_knobs.c, tools/ptl_check.c")		\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_pmi_wire.c, portals/rt/p3_rt.c")		\
 	V("PMI_ID", "a number from 0 on", "",						\
 	  "what this process is called there, set by the launcher",			\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_pmi_wire.c")				\
+	V("PMI_JOBID", "a name", "",							\
+	  "name of the job, for PMI-2, set by the launcher",				\
+	  "portals/rt/p3_pmi2.c")							\
+	V("PMIX_NAMESPACE", "a name", "",						\
+	  "name of the job, set by a launcher that speaks PMIx",			\
+	  "portals/rt/p3_pmi.c")							\
+	V("PMIX_RANK", "a number from 0 on", "",					\
+	  "that launcher's number of this process, set by it",				\
+	  "portals/rt/p3_pmi.c, portals/rt/p3_log.c, tools/ptl_check.c")		\
+	V("SLURM_STEP_ID", "a number from 0 on", "",					\
+	  "srun's number of the step, set by it: its tasks without PMI are refused",	\
+	  "portals/rt/p3_pmi.c")							\
+	V("SLURM_STEP_NUM_TASKS", "a number from 1 on", "",				\
+	  "tasks of the step, set by srun",						\
 	  "portals/rt/p3_pmi.c")							\
 	V("SMARTMAP_MALLOC", "no, or anything else", "",				\
 	  "no: libsmartmap-malloc leaves malloc to the C library",			\
@@ -187,6 +206,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOB_T_sig	long
 #define P3_KNOB_T_path	const char *
 #define P3_KNOB_T_nal	long
+#define P3_KNOB_T_pmi	long
 #define P3_KNOB_T_text	const char *
 
 struct p3_knobs {

@@ -33,12 +33,21 @@ void p3_log_identify(uint32_t rank, uint32_t node, uint32_t size)
 }
 
 /* Before the job is known: the launcher's number, so that "once per job" holds for complaints about settings too. */
-static uint32_t guess(const char *a, const char *b)
+static uint32_t guess_rank(void)
 {
-	const char *v = getenv(a);
+	const char *v = getenv("PMI_RANK");
 
 	if (!v)
-		v = getenv(b);
+		v = getenv("PMIX_RANK");
+	if (!v)
+		v = getenv("PTL_MY_RID");
+	return v ? (uint32_t)strtoul(v, NULL, 10) : 0;
+}
+
+static uint32_t guess_size(void)
+{
+	const char *v = getenv("PMI_SIZE");
+
 	return v ? (uint32_t)strtoul(v, NULL, 10) : 0;
 }
 
@@ -74,15 +83,15 @@ void p3_log(enum p3_log_level level, const char *fmt, ...)
 	if (level > p3_log_threshold)
 		return;
 	va_start(ap, fmt);
-	emit(level, log_known ? log_rank : guess("PMI_RANK", "PTL_MY_RID"), 0, fmt, ap);
+	emit(level, log_known ? log_rank : guess_rank(), 0, fmt, ap);
 	va_end(ap);
 	errno = saved;
 }
 
 void p3_log_job(enum p3_log_level level, const char *fmt, ...)
 {
-	uint32_t rank = log_known ? log_rank : guess("PMI_RANK", "PTL_MY_RID");
-	uint32_t size = log_known ? log_size : guess("PMI_SIZE", "P3_NONE");
+	uint32_t rank = log_known ? log_rank : guess_rank();
+	uint32_t size = log_known ? log_size : guess_size();
 	int saved = errno;
 	va_list ap;
 

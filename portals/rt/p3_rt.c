@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * p3_rt.c - the job: put together once, from PMI-1, from the reference's variables, or alone
+ * p3_rt.c - the job: put together once, from a launcher (PMI), from the reference's variables, or alone
  *
  * What PMI ranks exchange, with one barrier: launch rank 0 puts the secret key and the rank order; each rank puts its
  * cores. Everything else (nodes, local ranks, ids) each rank computes from the launcher's process mapping, with the
@@ -9,8 +9,8 @@
  *
  * The job is built under one mutex and never changes or goes away. PMI calls are serialised by the same mutex.
  *
- * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np). Else we do, when
- * the process exits; PtlFini would be too early, since the library may be opened again.
+ * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np) on the same connection.
+ * Else we do, when the process exits; PtlFini would be too early, since the library may be opened again. PMIx is ours alone.
  *
  * A rank that exits without having closed the library (PtlFini, MPI_Finalize):
  *
@@ -302,7 +302,7 @@ static int refuse_setting(void)
 {
 	char name[32], value[P3_PMI_LINE];
 
-	if (p3_pmi_open(&the_pmi, 30000))
+	if (p3_pmi_open(&the_pmi, P3_PMI_AUTO, 30000))
 		return -1;
 	if (!the_pmi.rank)
 		return refuse_job();
@@ -490,47 +490,48 @@ static void count_cores(const struct p3_rt_job *j)
 	node_cores = p3_cpus_count(&all);
 }
 
-static int read_mapping(uint32_t *node, uint32_t size)
+/* How to speak to the launcher, given that MPI may have begun to, by PMI-1. */
+static enum p3_pmi_kind open_kind(const struct p3_knobs *k, const char **cannot)
 {
-	char text[P3_PMI_LINE];
-	int nodes;
-
-	if (size == 1) {
-		node[0] = 0;
-		return 1;
-	}
-	if (p3_pmi_get(&the_pmi, "PMI_process_mapping", text, sizeof(text)) || !text[0])
-		return pmi_failed("the launcher does not say which rank is on which node (PMI_process_mapping)");
-	nodes = p3_map_parse(text, size, node);
-	if (nodes < 1)
-		snprintf(the_err, sizeof(the_err), "the launcher's PMI_process_mapping '%.200s' makes no sense", text);
-	return nodes;
+	*cannot = NULL;
+	if (!__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) || k->pmi == P3_PMI_X)
+		return (enum p3_pmi_kind)k->pmi;
+	if (!getenv("PMI_FD") && getenv("PMI_PORT"))
+		*cannot = "MPI and Portals share one connection to the launcher, and PMI_PORT cannot be shared: start the job "
+			  "without -pmi-port";
+	else if (getenv("PMI_FD") && k->pmi == P3_PMI_2)
+		*cannot = "PTL_PMI=pmi2: MPI and Portals share one connection to the launcher, and MPI speaks PMI-1 there";
+	return (enum p3_pmi_kind)k->pmi;
 }
 
 static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 {
+	enum p3_pmi_kind kind;
+	const char *cannot;
 	uint32_t *node, *order;
 	int nodes, rc = -1;
 	uint64_t h;
 
-	if (__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) && !getenv("PMI_FD")) {
-		snprintf(the_err, sizeof(the_err), "MPI and Portals share one connection to the launcher, and PMI_PORT cannot be "
-			 "shared: start the job without -pmi-port");
+	kind = open_kind(k, &cannot);
+	if (cannot) {
+		snprintf(the_err, sizeof(the_err), "%s", cannot);
 		return -1;
 	}
-	if (p3_pmi_open(&the_pmi, (int)k->init_timeout_s * 1000))
+	if (p3_pmi_open(&the_pmi, kind, (int)k->init_timeout_s * 1000))
 		return pmi_failed("joining the job");
 	if (job_alloc(j, (uint32_t)the_pmi.size))
 		return -1;
-	j->source = P3_RT_PMI1;
+	j->source = P3_RT_PMI;
 	j->launch_rank = (uint32_t)the_pmi.rank;
 	node = calloc(2 * (size_t)j->size, sizeof(*node));
 	if (!node)
 		return no_memory(j->size);
 	order = node + j->size;
-	nodes = read_mapping(node, j->size);
-	if (nodes < 1)
+	nodes = p3_pmi_nodes(&the_pmi, node);
+	if (nodes < 1) {
+		snprintf(the_err, sizeof(the_err), "%s", the_pmi.err);
 		goto out;
+	}
 	j->nodes = (uint32_t)nodes;
 	j->machines = nodes > 1 ? (uint32_t)nodes : 0;
 	if (share(j, k, node, order))
@@ -627,16 +628,17 @@ static void end_job(int status)
 
 __attribute__((destructor)) static void at_end(void)
 {
-	int shared = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
+	int mpi = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
+	int ours = !mpi || the_pmi.kind == P3_PMI_X;	/* MPI's PMI-1 client is no part of that */
 	void (*first)(void) = __atomic_load_n(&before_end, __ATOMIC_RELAXED);
 
 	if (first)
 		first();
 	if (!armed || !p3_pmi_usable(&the_pmi))
 		return;
-	if (!shared && (!exit_status || library_closed())) {
+	if (ours && (library_closed() || (!exit_status && (!mpi || the_job.size == 1)))) {
 		p3_pmi_finalize(&the_pmi);
-	} else if (!shared) {
+	} else if (ours && exit_status) {
 		flush_streams();
 		p3_error("this rank exits with status %d without PtlFini: the job ends", exit_status);
 		end_job(exit_status);
@@ -731,7 +733,7 @@ static int check_shape(const struct p3_rt_job *j)
 	} else {
 		return 0;
 	}
-	return j->source == P3_RT_PMI1 ? refuse_job() : -1;
+	return p3_rt_has_kvs(j) ? refuse_job() : -1;
 }
 
 static int build(struct p3_rt_job *j)
@@ -799,7 +801,7 @@ const struct p3_rt_job *p3_rt_get(const char **err)
 			} else {
 				the_job = j;
 				p3_log_identify(j.rank, j.node, j.size);
-				if (j.source == P3_RT_PMI1)
+				if (p3_rt_has_kvs(&j))
 					arm_exit();
 				p3_info("job %s: rank %u of %u (launcher's %u), local %u of %u, jid %u, %d cores for the node's "
 					"ranks", j.name, j.rank, j.size, j.launch_rank, j.local_rank, j.local_size, j.jid,
@@ -835,7 +837,7 @@ int p3_rt_describe(struct p3_env_job *e, const char **err)
 		e = &mine;
 		rc = -1;
 	}
-	if (old->source == P3_RT_PMI1 || (old->source == P3_RT_ENV && (old->size != e->size || old->rank != e->rank ||
+	if (p3_rt_has_kvs(old) || (old->source == P3_RT_ENV && (old->size != e->size || old->rank != e->rank ||
 	    memcmp(old->nid, e->nid, e->size * sizeof(*e->nid)) || memcmp(old->pid, e->pid, e->size * sizeof(*e->pid))))) {
 		snprintf(the_err, sizeof(the_err), "this process belongs to a job of %u ranks already", old->size);
 		goto out;
@@ -883,7 +885,7 @@ int p3_rt_barrier_between(int64_t (*meantime)(void *arg), void *arg)
 		return -EINVAL;
 	if (j->size == 1)
 		return 0;
-	if (j->source != P3_RT_PMI1)
+	if (!p3_rt_has_kvs(j))
 		return -ENOSYS;
 	pthread_mutex_lock(&lock);
 	the_pmi.meantime = meantime;
@@ -904,7 +906,7 @@ int p3_rt_put(const char *key, const char *value)
 	const struct p3_rt_job *j = p3_rt_get(NULL);
 	int rc;
 
-	if (!j || j->source != P3_RT_PMI1)
+	if (!j || !p3_rt_has_kvs(j))
 		return -ENOSYS;
 	pthread_mutex_lock(&lock);
 	rc = p3_pmi_put(&the_pmi, key, value);
@@ -917,7 +919,7 @@ int p3_rt_get_value(const char *key, char *value, size_t len)
 	const struct p3_rt_job *j = p3_rt_get(NULL);
 	int rc;
 
-	if (!j || j->source != P3_RT_PMI1)
+	if (!j || !p3_rt_has_kvs(j))
 		return -ENOSYS;
 	pthread_mutex_lock(&lock);
 	rc = p3_pmi_get(&the_pmi, key, value, len);

@@ -4,7 +4,7 @@
  *
  * Owns the job description: rank, size, node of each rank, job id, secret key, nid/pid map, and the rank order of
  * MPICH_RANK_REORDER_METHOD, computed here once for MPI, SHMEM and plain Portals programs alike. Sources, in this
- * order: PMI-1 (PMI_FD, or PMI_PORT and PMI_ID), the reference's variables (PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP,
+ * order: a launcher (p3_pmi.h: PMI-1, PMI-2, PMIx), the reference's variables (PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP,
  * PTL_MY_JID), nothing (a job of one). Half-set variables are an error. Internal to libportals.
  */
 #ifndef P3_RT_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum p3_rt_source { P3_RT_SINGLE, P3_RT_ENV, P3_RT_PMI1 };
+enum p3_rt_source { P3_RT_SINGLE, P3_RT_ENV, P3_RT_PMI };
 
 struct p3_rt_job {
 	enum p3_rt_source source;
@@ -38,6 +38,12 @@ struct p3_rt_job {
 
 #define P3_RT_PID0	256
 
+/* Has the job a launcher, which passes keys and values between its ranks? */
+static inline int p3_rt_has_kvs(const struct p3_rt_job *j)
+{
+	return j->source == P3_RT_PMI;
+}
+
 /**
  * p3_rt_get - the job, read once (thread-safe); later calls return the same
  * @err: out, one sentence with the remedy when NULL is returned
@@ -57,7 +63,7 @@ struct p3_env_job;
 int p3_rt_describe(struct p3_env_job *e, const char **err);
 void p3_rt_set_jid(uint32_t jid);	/* of interfaces opened from now on */
 
-/* PMI barrier over all ranks of the job; no-op for a job of one. 0 or -errno. */
+/* The launcher's barrier over all ranks of the job; no-op for a job of one. 0 or -errno. */
 int p3_rt_barrier(void);
 /* @meantime is called now and then meanwhile; it says for how many ns it need not be called again. */
 int p3_rt_barrier_between(int64_t (*meantime)(void *arg), void *arg);

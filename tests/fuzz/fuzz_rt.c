@@ -4,34 +4,45 @@
  *
  * The first byte chooses, the second is a number for it (a size, a length). An answer is checked for what was asked.
  */
-#include "../../portals/rt/p3_pmi.c"
-
 #include "fuzz.h"
 #include "p3_cpus.h"
 #include "p3_env.h"
 #include "p3_map.h"
 #include "p3_order.h"
+#include "p3_pmi_in.h"
 #include "p3_rt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void field(const char *line, uint8_t some)
 {
 	static const char *const keys[] = { "rc", "cmd", "value", "kvsname", "a" };
 	size_t len = 1 + some / 5u;
 	char *value = malloc(len), cmd[64];
+	char sep = some & 128 ? ';' : ' ';
 	int v;
 
 	must(value);
-	if (!p3_pmi_field(line, keys[some % 5], value, len))
-		must(strlen(value) < len && !strchr(value, ' ') && strstr(line, value));
-	if (!field_int(line, "rc", &v))
-		must(v >= -0x7fffffff && !p3_pmi_field(line, "rc", cmd, sizeof(cmd)) && strtol(cmd, NULL, 10) == v);
+	if (!p3_pmi_field(line, sep, keys[some % 5], value, len))
+		must(strlen(value) < len && !strchr(value, sep) && strstr(line, value));
+	if (!p3_pmi_int(line, sep, "rc", &v))
+		must(v >= -0x7fffffff && !p3_pmi_field(line, sep, "rc", cmd, sizeof(cmd)) &&
+		     strtol(cmd, NULL, 10) == v);
 	free(value);
 }
 
 /* All that the launcher says in a connection is there before it is asked. */
-static void answers(const uint8_t *data, size_t n, uint8_t some)
+static void answers(const uint8_t *data, size_t n, uint8_t some, enum p3_pmi_kind kind)
 {
-	struct p3_pmi p = { .fd = -1, .key_max = 64, .value_max = 256, .kvsname = "kvs" };
+	struct p3_pmi p = {
+		.ops = kind == P3_PMI_2 ? &p3_pmi2_ops : &p3_pmi1_ops, .fd = -1, .key_max = 64, .value_max = 256,
+		.kvsname = "kvs",
+	};
 	char env[16], value[300];
 	int sv[2], rc;
 
@@ -49,7 +60,7 @@ static void answers(const uint8_t *data, size_t n, uint8_t some)
 		p.pid = getpid();
 		rc = 0;
 	} else {
-		rc = p3_pmi_open(&p, 1000);
+		rc = p3_pmi_open(&p, kind, 1000);
 		must(!rc || p.err[0]);
 		must(rc || (p.kvsname[0] && p.key_max >= 16 && p.value_max >= 64 && p.rank == 1 && p.size == 3));
 	}
@@ -163,14 +174,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!fuzz_in(&in, data, n))
 		return 0;
-	switch (in.kind % 7) {
+	switch (in.kind % 8) {
 	case 0: field(in.text, in.some); break;
-	case 1: answers(in.data, in.n, in.some); break;
+	case 1: answers(in.data, in.n, in.some, P3_PMI_1); break;
 	case 2: mapping(in.text, in.some); break;
 	case 3: list(in.text, in.some); break;
 	case 4: env(in.text); break;
 	case 5: order(in.text, in.n, in.some); break;
 	case 6: cpus(in.text); break;
+	case 7: answers(in.data, in.n, in.some, P3_PMI_2); break;
 	}
 	free(in.text);
 	return 0;

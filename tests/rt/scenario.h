@@ -22,7 +22,8 @@ struct scenario {
 
 static const char *const scenario_clear[] = {
 	"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "PTL_MY_RID", "PTL_NIDMAP", "PTL_PIDMAP", "PTL_MY_JID",
-	"MPICH_RANK_REORDER_METHOD", "MPICH_RANK_REORDER_FILE", "PTL_LOG",
+	"MPICH_RANK_REORDER_METHOD", "MPICH_RANK_REORDER_FILE", "PTL_LOG", "PTL_PMI", "PMI_JOBID", "PMIX_NAMESPACE",
+	"PMIX_RANK", "SLURM_STEP_ID",
 };
 
 /* @env: "NAME=value" up to NULL. @fn's result is the exit status; it leaves by exit(), so exit hooks run. */

@@ -40,7 +40,7 @@ static void reply(struct fake *f, int fd, const char *text)
 
 static void field(const char *line, const char *key, char *to, size_t len)
 {
-	if (p3_pmi_field(line, key, to, len))
+	if (p3_pmi_field(line, ' ', key, to, len))
 		bail("the client's line has no %s: %s", key, line);
 }
 
@@ -674,14 +674,14 @@ static void t_fields(void)
 {
 	char v[8];
 
-	CHECK(!p3_pmi_field("cmd=get_x rc=0 msg=ok", "rc", v, sizeof(v)) && !strcmp(v, "0"));
-	CHECK(!p3_pmi_field("  cmd=a   rc=", "rc", v, sizeof(v)) && !strcmp(v, ""));
-	CHECK(p3_pmi_field("cmd=a xrc=1", "rc", v, sizeof(v)));
-	CHECK(p3_pmi_field("cmd=a rcx=1", "rc", v, sizeof(v)));
-	CHECK(p3_pmi_field("cmd=a rc", "rc", v, sizeof(v)));
-	CHECK(p3_pmi_field("", "rc", v, sizeof(v)));
-	CHECK(p3_pmi_field("rc=12345678", "rc", v, sizeof(v)));
-	CHECK(!p3_pmi_field("rc=1234567", "rc", v, sizeof(v)));
+	CHECK(!p3_pmi_field("cmd=get_x rc=0 msg=ok", ' ', "rc", v, sizeof(v)) && !strcmp(v, "0"));
+	CHECK(!p3_pmi_field("  cmd=a   rc=", ' ', "rc", v, sizeof(v)) && !strcmp(v, ""));
+	CHECK(p3_pmi_field("cmd=a xrc=1", ' ', "rc", v, sizeof(v)));
+	CHECK(p3_pmi_field("cmd=a rcx=1", ' ', "rc", v, sizeof(v)));
+	CHECK(p3_pmi_field("cmd=a rc", ' ', "rc", v, sizeof(v)));
+	CHECK(p3_pmi_field("", ' ', "rc", v, sizeof(v)));
+	CHECK(p3_pmi_field("rc=12345678", ' ', "rc", v, sizeof(v)));
+	CHECK(!p3_pmi_field("rc=1234567", ' ', "rc", v, sizeof(v)));
 }
 
 static void t_random_answers_do_not_break_the_parser(void)
@@ -700,7 +700,7 @@ static void t_random_answers_do_not_break_the_parser(void)
 			line[k] = rand() % 8 ? alphabet[(unsigned)rand() % (sizeof(alphabet) - 1)] : (char)(1 + rand() % 255);
 		line[n] = 0;
 		memset(v, 'E', sizeof(v));
-		if (!p3_pmi_field(line, "rc", v, sizeof(v)))
+		if (!p3_pmi_field(line, ' ', "rc", v, sizeof(v)))
 			CHECK(memchr(v, 0, sizeof(v)) && !strchr(v, ' ') && strstr(line, v));
 		else
 			CHECK(v[0] == 'E');	/* outputs only on success */
