@@ -113,14 +113,16 @@ int p3_pmi_present(char *err, size_t errlen)
 	return slurm_alone(err, errlen);
 }
 
-static enum p3_pmi_kind choose(void)
+enum p3_pmi_kind p3_pmi_choose(enum p3_pmi_kind kind)
 {
+	if (kind)
+		return kind;
 	if (p3_pmi_fd_open() || (getenv("PMI_PORT") && getenv("PMI_ID")) || !getenv("PMIX_NAMESPACE"))
 		return P3_PMI_1;
 	return P3_PMI_X;
 }
 
-int p3_pmi_open(struct p3_pmi *p, enum p3_pmi_kind kind, int timeout_ms)
+int p3_pmi_open(struct p3_pmi *p, enum p3_pmi_kind kind, int joined, int timeout_ms)
 {
 	static const struct p3_pmi_ops *const ops[] = {
 		[P3_PMI_1] = &p3_pmi1_ops, [P3_PMI_2] = &p3_pmi2_ops, [P3_PMI_X] = &p3_pmix_ops,
@@ -128,7 +130,8 @@ int p3_pmi_open(struct p3_pmi *p, enum p3_pmi_kind kind, int timeout_ms)
 
 	memset(p, 0, sizeof(*p));
 	p->fd = -1;
-	p->kind = kind ? kind : choose();
+	p->joined = joined;
+	p->kind = p3_pmi_choose(kind);
 	p->ops = ops[p->kind];
 	if (p->kind == P3_PMI_X && !(getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK"))) {
 		snprintf(p->err, sizeof(p->err), "PTL_PMI=pmix, but the launcher has not set PMIX_NAMESPACE and PMIX_RANK");

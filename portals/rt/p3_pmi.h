@@ -26,6 +26,7 @@ struct p3_pmi_ops;
 struct p3_pmi {
 	const struct p3_pmi_ops *ops;	/* NULL: never opened */
 	enum p3_pmi_kind kind;	/* which it became */
+	int joined;		/* another client of this process has begun the conversation, by PMI-1 */
 	int fd;			/* -1: not connected, or unusable after an error; PMIx: always */
 	int own_fd;		/* made by us (PMI_PORT): nobody else closes it */
 	dev_t dev;		/* identity of fd, to notice that another client closed it and the number is reused */
@@ -45,13 +46,17 @@ int p3_pmi_present(char *err, size_t errlen);
 /* Variables of a launcher are there, whatever they are worth: for what is only said in other words then. */
 int p3_pmi_around(void);
 
+/* The way that @kind stands for here; P3_PMI_AUTO: what the environment says (the launcher that is inside wins). */
+enum p3_pmi_kind p3_pmi_choose(enum p3_pmi_kind kind);
+
 /**
  * p3_pmi_open - connect, init, sizes and name of the key space
- * @kind: P3_PMI_AUTO: what the environment says (a launcher that is inside another one's process wins)
+ * @kind: see p3_pmi_choose()
+ * @joined: another client of this process has sent "init" over PMI_FD: Slurm ends the conversation at a second one
  *
  * Return: 0, or -1 with p->err.
  */
-int p3_pmi_open(struct p3_pmi *p, enum p3_pmi_kind kind, int timeout_ms);
+int p3_pmi_open(struct p3_pmi *p, enum p3_pmi_kind kind, int joined, int timeout_ms);
 
 /* The node of each of @size launch ranks, numbered densely from 0. How many nodes, or -1 with p->err. */
 int p3_pmi_nodes(struct p3_pmi *p, uint32_t *node);

@@ -2,8 +2,9 @@
 /*
  * p3_pmi1.c - PMI-1 on the wire (MPICH's "simple PMI"): lines of "cmd=NAME key=value ...\n"
  *
- * Another client in the process may have sent "init" already; launchers accept it again. "finalize" makes the
- * launcher close its end, so it is sent once, by whoever owns the connection (p3_rt.c decides).
+ * Where another client in the process has sent "init" already, we do not: Hydra accepts it again, Slurm ends the
+ * conversation. "finalize" makes the launcher close its end, so it is sent once, by whoever owns the connection (p3_rt.c
+ * decides).
  */
 #include "config.h"
 
@@ -20,10 +21,13 @@ static int start(struct p3_pmi *p, int timeout_ms)
 
 	if (p3_pmi_connect(p, timeout_ms))
 		return -1;
-	if (p3_pmi_ask(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", line, sizeof(line), timeout_ms))
-		return -1;
-	if (p3_pmi_int(line, ' ', "rc", &rc) || rc)
-		return p3_pmi_give_up(p, -1, "the launcher does not speak PMI version 1");
+	if (!p->joined) {
+		if (p3_pmi_ask(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", line, sizeof(line),
+			       timeout_ms))
+			return -1;
+		if (p3_pmi_int(line, ' ', "rc", &rc) || rc)
+			return p3_pmi_give_up(p, -1, "the launcher does not speak PMI version 1");
+	}
 	if (p3_pmi_ask(p, "cmd=get_maxes\n", "maxes", line, sizeof(line), timeout_ms))
 		return -1;
 	if (p3_pmi_int(line, ' ', "kvsname_max", &p->kvsname_max) || p3_pmi_int(line, ' ', "keylen_max", &p->key_max) ||

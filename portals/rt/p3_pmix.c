@@ -28,6 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND	0
+#endif
+
 enum { KEY_MAX = 64, VALUE_MAX = 1024 };	/* as the others, so that no job depends on its launcher */
 
 static struct {
@@ -40,6 +44,7 @@ static struct {
 	int (*get)(const struct p3_pmix_proc *p, const char *key, const struct p3_pmix_info *info, size_t n,
 		   struct p3_pmix_value **v);
 	const char *(*error_string)(int status);
+	void (*free)(void *p);		/* that of its C library */
 } pmix;
 
 static struct {			/* what the thread works on, and what came of it */
@@ -77,8 +82,8 @@ static struct p3_pmix_proc of_rank(uint32_t rank)
 static void value_free(struct p3_pmix_value *v)
 {
 	if (v->type == P3_PMIX_STRING)
-		free(v->data.string);
-	free(v);
+		pmix.free(v->data.string);
+	pmix.free(v);
 }
 
 /* A value of our job that is a string: into call.value. */
@@ -308,14 +313,57 @@ static int run(struct p3_pmi *p, int (*fn)(void), const char *what, int timeout_
 
 /* ---- the operations ---- */
 
+/*
+ * libpmix calls libevent, and libev, which our network transport brings into the process, has functions of the same names
+ * for programs of old: where its come first, libpmix must look into its own libraries before (RTLD_DEEPBIND). It then
+ * has the C library's malloc also where the rest of the process has another, while what the C library gives it
+ * (strdup) comes from that other: so not there.
+ */
+static int libev_in_front(void)
+{
+	void *add = dlsym(RTLD_DEFAULT, "event_add"), *run = dlsym(RTLD_DEFAULT, "ev_run");
+	Dl_info a, r;
+
+	return add && run && dladdr(add, &a) && dladdr(run, &r) && a.dli_fbase == r.dli_fbase;
+}
+
+static int malloc_is_libc(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), *theirs;
+
+	if (!libc)
+		return 0;
+	theirs = dlsym(libc, "malloc");
+	dlclose(libc);
+	return theirs && theirs == dlsym(RTLD_DEFAULT, "malloc");
+}
+
+/* A program that names "environ" has a copy, which the C library uses; looked up as above, the library finds the other. */
+static void give_environ(void *lib)
+{
+	char ***theirs = (char ***)dlsym(lib, "environ");
+
+	if (theirs && !*theirs)
+		*theirs = environ;
+}
+
 static int load(struct p3_pmi *p)
 {
 	static const struct { const char *name; void *to; } calls[] = {
 		{ "PMIx_Init", &pmix.init }, { "PMIx_Finalize", &pmix.finalize }, { "PMIx_Abort", &pmix.abort },
 		{ "PMIx_Put", &pmix.put }, { "PMIx_Commit", &pmix.commit }, { "PMIx_Fence", &pmix.fence },
 		{ "PMIx_Get", &pmix.get }, { "PMIx_Error_string", &pmix.error_string },
+		{ "free", &pmix.free },
 	};
-	void *lib = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	int apart = libev_in_front();
+	void *lib;
+
+	if (apart && !malloc_is_libc()) {
+		snprintf(p->err, sizeof(p->err), "the launcher speaks PMIx, whose library cannot live with libev and a malloc of the "
+			 "program's own (libsmartmap-malloc): use srun --mpi=pmi2, or aprun");
+		return -1;
+	}
+	lib = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (apart ? RTLD_DEEPBIND : 0));
 
 	if (!lib) {
 		const char *why = dlerror();
@@ -333,6 +381,10 @@ static int load(struct p3_pmi *p)
 		}
 		memcpy(calls[i].to, &f, sizeof(f));
 	}
+	if (apart)
+		give_environ(lib);
+	else
+		pmix.free = free;
 	return 0;
 }
 

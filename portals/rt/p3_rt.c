@@ -9,8 +9,8 @@
  *
  * The job is built under one mutex and never changes or goes away. PMI calls are serialised by the same mutex.
  *
- * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np) on the same connection.
- * Else we do, when the process exits; PtlFini would be too early, since the library may be opened again. PMIx is ours alone.
+ * Who says "finalize" to the launcher: the other PMI client where there is one (PtlRtPmiShared_np). Else we do, when
+ * the process exits; PtlFini would be too early, since the library may be opened again.
  *
  * A rank that exits without having closed the library (PtlFini, MPI_Finalize):
  *
@@ -302,7 +302,7 @@ static int refuse_setting(void)
 {
 	char name[32], value[P3_PMI_LINE];
 
-	if (p3_pmi_open(&the_pmi, P3_PMI_AUTO, 30000))
+	if (p3_pmi_open(&the_pmi, P3_PMI_AUTO, __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED), 30000))
 		return -1;
 	if (!the_pmi.rank)
 		return refuse_job();
@@ -494,9 +494,12 @@ static void count_cores(const struct p3_rt_job *j)
 static enum p3_pmi_kind open_kind(const struct p3_knobs *k, const char **cannot)
 {
 	*cannot = NULL;
-	if (!__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED) || k->pmi == P3_PMI_X)
+	if (!__atomic_load_n(&pmi_shared, __ATOMIC_RELAXED))
 		return (enum p3_pmi_kind)k->pmi;
-	if (!getenv("PMI_FD") && getenv("PMI_PORT"))
+	if (p3_pmi_choose((enum p3_pmi_kind)k->pmi) == P3_PMI_X)
+		*cannot = "MPI joins its job by PMI-1, and this launcher speaks PMIx: start MPI programs with mpiexec, aprun or "
+			  "srun --mpi=pmi2";
+	else if (!getenv("PMI_FD") && getenv("PMI_PORT"))
 		*cannot = "MPI and Portals share one connection to the launcher, and PMI_PORT cannot be shared: start the job "
 			  "without -pmi-port";
 	else if (getenv("PMI_FD") && k->pmi == P3_PMI_2)
@@ -508,6 +511,7 @@ static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 {
 	enum p3_pmi_kind kind;
 	const char *cannot;
+	int shared = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
 	uint32_t *node, *order;
 	int nodes, rc = -1;
 	uint64_t h;
@@ -517,7 +521,7 @@ static int build_pmi(struct p3_rt_job *j, const struct p3_knobs *k)
 		snprintf(the_err, sizeof(the_err), "%s", cannot);
 		return -1;
 	}
-	if (p3_pmi_open(&the_pmi, kind, (int)k->init_timeout_s * 1000))
+	if (p3_pmi_open(&the_pmi, kind, shared, (int)k->init_timeout_s * 1000))
 		return pmi_failed("joining the job");
 	if (job_alloc(j, (uint32_t)the_pmi.size))
 		return -1;
@@ -629,16 +633,15 @@ static void end_job(int status)
 __attribute__((destructor)) static void at_end(void)
 {
 	int mpi = __atomic_load_n(&pmi_shared, __ATOMIC_RELAXED);
-	int ours = !mpi || the_pmi.kind == P3_PMI_X;	/* MPI's PMI-1 client is no part of that */
 	void (*first)(void) = __atomic_load_n(&before_end, __ATOMIC_RELAXED);
 
 	if (first)
 		first();
 	if (!armed || !p3_pmi_usable(&the_pmi))
 		return;
-	if (ours && (library_closed() || (!exit_status && (!mpi || the_job.size == 1)))) {
+	if (!mpi && (!exit_status || library_closed())) {
 		p3_pmi_finalize(&the_pmi);
-	} else if (ours && exit_status) {
+	} else if (!mpi) {
 		flush_streams();
 		p3_error("this rank exits with status %d without PtlFini: the job ends", exit_status);
 		end_job(exit_status);

@@ -60,7 +60,7 @@ static void answers(const uint8_t *data, size_t n, uint8_t some, enum p3_pmi_kin
 		p.pid = getpid();
 		rc = 0;
 	} else {
-		rc = p3_pmi_open(&p, kind, 1000);
+		rc = p3_pmi_open(&p, kind, 0, 1000);
 		must(!rc || p.err[0]);
 		must(rc || (p.kvsname[0] && p.key_max >= 16 && p.value_max >= 64 && p.rank == 1 && p.size == 3));
 	}

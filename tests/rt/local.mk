@@ -32,11 +32,15 @@ tests_rt_rank_SOURCES = tests/rt/rank.c
 tests_rt_rank_CPPFLAGS = $(T_RT_CPPFLAGS)
 tests_rt_rank_LDADD = $(T_RT_LIBS)
 
-EXTRA_DIST += tests/rt/t_launch.sh tests/rt/t_job.sh tests/rt/t_info.sh tests/rt/t_ports.sh
+EXTRA_DIST += tests/rt/t_launchers.sh tests/rt/t_launch.sh tests/rt/t_job.sh tests/rt/t_info.sh tests/rt/t_ports.sh
 P3_TESTS += rt/map:tests/rt/t_map:valgrind rt/order:tests/rt/t_order:valgrind rt/knobs:tests/rt/t_knobs \
 	rt/pmi:tests/rt/t_pmi rt/env:tests/rt/t_env rt/rank:tests/rt/t_rank:ranks=2 rt/launch:tests/rt/t_launch.sh \
 	rt/info:tests/rt/t_info.sh:nosan rt/ports:tests/rt/t_ports.sh:nosan,limit=120 \
-	rt/job:tests/rt/t_job.sh:nosan,limit=120
+	rt/job:tests/rt/t_job.sh:nosan,limit=120 \
+	rt/launchers-hydra:tests/rt/t_launchers.sh:nosan,limit=180,args=hydra \
+	rt/launchers-slurm:tests/rt/t_launchers.sh:nosan,limit=300,args=slurm \
+	rt/launchers-openmpi:tests/rt/t_launchers.sh:nosan,limit=180,args=openmpi \
+	rt/launchers-ssh:tests/rt/t_launchers.sh:nosan,limit=120,args=ssh
 # orders of ranks from a grid and from traffic
 check_PROGRAMS += tests/unit/place
 tests_unit_place_SOURCES = tests/unit/place.c tools/place.h tools/place.c tools/grid.h tools/grid.c

@@ -69,7 +69,12 @@ refuses t_bad_variable '-e wants VAR=VALUE' a -e 1A=b ./p
 refuses t_bad_list '-cc 5-2: must be' a -cc 5-2 ./p
 refuses t_bad_list_for_a_rank "'x' is no list" a -cc 0:x ./p
 refuses t_cores_do_not_suffice 'do not fit; use -cc none' a -cc cpu -n 250 ./p
-refuses t_node_list_has_no_meaning '-L has no meaning here' a -L 3 ./p
+gives t_hosts '-bind-to none -hosts a\,b -ppn 1 -n 2 ./p' a -L a,b -n 2 ./p
+gives t_hosts_with_ranks_on_each '-bind-to core:2 -hosts a\,b -ppn 4 -n 8 ./p' a --node-list=a,b -n 8 -N 4 -d 2 -cc cpu ./p
+echo a >hosts
+gives t_file_of_hosts '-bind-to none -f hosts -ppn 2 -n 2 ./p' a -l hosts -n 2 -N 2 ./p
+refuses t_hosts_must_be_names "names of hosts" a -L 'a;b' ./p
+refuses t_file_of_hosts_must_be_there 'nowhere: no file' a -l nowhere ./p
 refuses t_exclusive_has_no_meaning '-F exclusive has no meaning here' a -F exclusive ./p
 refuses t_memory_has_no_meaning '-m has no meaning here' a -m 1G ./p
 refuses t_more_ranks_than_windows '251 ranks on this machine: at most 250 fit' a -n 250 ./p : ./p
