@@ -3,8 +3,8 @@
  * p3_pmi1.c - PMI-1 on the wire (MPICH's "simple PMI"): lines of "cmd=NAME key=value ...\n"
  *
  * Where another client in the process has sent "init" already, we do not: Hydra accepts it again, Slurm ends the
- * conversation. "finalize" makes the launcher close its end, so it is sent once, by whoever owns the connection (p3_rt.c
- * decides).
+ * conversation. "finalize" makes the launcher close its end, so it is sent once, by whoever owns the connection
+ * (p3_rt.c decides).
  */
 #include "config.h"
 
@@ -30,7 +30,8 @@ static int start(struct p3_pmi *p, int timeout_ms)
 	}
 	if (p3_pmi_ask(p, "cmd=get_maxes\n", "maxes", line, sizeof(line), timeout_ms))
 		return -1;
-	if (p3_pmi_int(line, ' ', "kvsname_max", &p->kvsname_max) || p3_pmi_int(line, ' ', "keylen_max", &p->key_max) ||
+	if (p3_pmi_int(line, ' ',
+	    "kvsname_max", &p->kvsname_max) || p3_pmi_int(line, ' ', "keylen_max", &p->key_max) ||
 	    p3_pmi_int(line, ' ', "vallen_max", &p->value_max) || p->key_max < 16 || p->value_max < 64)
 		return p3_pmi_give_up(p, -1, "the launcher's PMI limits make no sense");
 	if (p3_pmi_ask(p, "cmd=get_my_kvsname\n", "my_kvsname", line, sizeof(line), timeout_ms))
@@ -53,7 +54,8 @@ static int put(struct p3_pmi *p, const char *key, const char *value)
 	int rc;
 
 	if (!p3_pmi_carries(key, (size_t)p->key_max) || !p3_pmi_carries(value, (size_t)p->value_max))
-		return p3_pmi_fail(p, -EINVAL, "a key or value is empty, too long or has a character that PMI-1 cannot carry");
+		return p3_pmi_fail(p, -EINVAL,
+				   "a key or value is empty, too long or has a character that PMI-1 cannot carry");
 	rc = snprintf(req, sizeof(req), "cmd=put kvsname=%s key=%s value=%s\n", p->kvsname, key, value);
 	if (rc < 0 || (size_t)rc >= sizeof(req))
 		return p3_pmi_fail(p, -EINVAL, "a value is too long for one PMI-1 line");
@@ -92,7 +94,8 @@ static int nodes(struct p3_pmi *p, uint32_t *node)
 	if (!get(p, "PMI_process_mapping", text, sizeof(text)) && text[0])
 		return p3_pmi_mapping(p, text, node);
 	snprintf(why, sizeof(why), "%s", p->err);
-	snprintf(p->err, sizeof(p->err), "the launcher does not say which rank is on which node (PMI_process_mapping): "
+	snprintf(p->err, sizeof(p->err),
+		 "the launcher does not say which rank is on which node (PMI_process_mapping): "
 		 "%.120s", why);
 	return -1;
 }

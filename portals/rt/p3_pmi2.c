@@ -2,12 +2,13 @@
 /*
  * p3_pmi2.c - PMI-2 on the wire: a length of six characters, then "cmd=NAME;key=value;...;"
  *
- * Spoken natively, not through libpmi2: the launchers that have PMI-2 on a descriptor are Slurm and Hydra, the bytes are
- * the same, and no library has to be found or can hang where we would have a time limit. Only the first line of both
- * sides, which settles the version, is one of PMI-1.
+ * Spoken natively, not through libpmi2: the launchers that have PMI-2 on a descriptor are Slurm and Hydra, the
+ * bytes are the same, and no library has to be found or can hang where we would have a time limit. Only the
+ * first line of both sides, which settles the version, is one of PMI-1.
  *
- * A ';' within a value would end it, and launchers do not agree on how it is doubled. So values go out with ';' and '%' as
- * "%3B" and "%25"; nobody but us reads them. What the launcher itself says (attributes of the job) is taken as it stands.
+ * A ';' within a value would end it, and launchers do not agree on how it is doubled. So values go out with ';'
+ * and '%' as "%3B" and "%25"; nobody but us reads them. What the launcher itself says (attributes of the job) is
+ * taken as it stands.
  */
 #include "config.h"
 
@@ -23,7 +24,10 @@
 
 enum { KEY_MAX = 64, VALUE_MAX = 1024 };	/* PMI2_MAX_KEYLEN, PMI2_MAX_VALLEN */
 
-/* The length of an answer: digits, after blanks (Hydra) or before them (Slurm). -1: something else, or more than we take. */
+/*
+ * The length of an answer: digits, after blanks (Hydra) or before them (Slurm). -1: something else, or more than
+ * we take.
+ */
 static int length(const char *head)
 {
 	int n = 0, i = 0;
@@ -57,8 +61,8 @@ static int answer(struct p3_pmi *p, char *line, int timeout_ms)
 }
 
 /*
- * Send "cmd=@cmd;@rest", read the answer into @line (P3_PMI_LINE bytes), which must be "cmd=@cmd-response;...". 0: "rc" is 0
- * there; 1: it is not; -errno.
+ * Send "cmd=@cmd;@rest", read the answer into @line (P3_PMI_LINE bytes), which must be "cmd=@cmd-response;...".
+ * 0: "rc" is 0 there; 1: it is not; -errno.
  */
 static int ask(struct p3_pmi *p, const char *cmd, const char *rest, char *line, int timeout_ms)
 {
@@ -93,7 +97,8 @@ static int start(struct p3_pmi *p, int timeout_ms)
 
 	if (p3_pmi_connect(p, timeout_ms))
 		return -1;
-	if (p3_pmi_ask(p, "cmd=init pmi_version=2 pmi_subversion=0\n", "response_to_init", line, sizeof(line), timeout_ms))
+	if (p3_pmi_ask(p,
+	    "cmd=init pmi_version=2 pmi_subversion=0\n", "response_to_init", line, sizeof(line), timeout_ms))
 		return -1;
 	if (p3_pmi_int(line, ' ', "rc", &rc) || rc || p3_pmi_int(line, ' ', "pmi_version", &rc) || rc != 2)
 		return p3_pmi_give_up(p, -1, "the launcher does not speak PMI version 2");
@@ -107,7 +112,8 @@ static int start(struct p3_pmi *p, int timeout_ms)
 	if (rc || p3_pmi_int(line, ';', "rank", &rank) || p3_pmi_int(line, ';', "size", &size))
 		return p3_pmi_give_up(p, -1, "the launcher refused to let this process join by PMI-2");
 	if (rank != p->rank || size != p->size)
-		return p3_pmi_give_up(p, -1, "the launcher's PMI-2 gives another rank or size than PMI_RANK and PMI_SIZE");
+		return p3_pmi_give_up(p, -1,
+				      "the launcher's PMI-2 gives another rank or size than PMI_RANK and PMI_SIZE");
 	rc = ask(p, "job-getid", "", line, timeout_ms);
 	if (rc < 0)
 		return -1;
@@ -167,7 +173,8 @@ static int put(struct p3_pmi *p, const char *key, const char *value)
 
 	if (!p3_pmi_carries(key, KEY_MAX) || strpbrk(key, ";%") || !p3_pmi_carries(value, VALUE_MAX) ||
 	    encode(value, coded, sizeof(coded)))
-		return p3_pmi_fail(p, -EINVAL, "a key or value is empty, too long or has a character that PMI-2 cannot carry");
+		return p3_pmi_fail(p, -EINVAL,
+				   "a key or value is empty, too long or has a character that PMI-2 cannot carry");
 	snprintf(rest, sizeof(rest), "key=%s;value=%s;", key, coded);
 	rc = ask(p, "kvs-put", rest, line, P3_PMI_ASK_MS);
 	return rc > 0 ? p3_pmi_fail(p, -EIO, "the launcher refused to store a value") : rc;
@@ -213,7 +220,8 @@ static int nodes(struct p3_pmi *p, uint32_t *node)
 	if (!value_of(p, "info-getjobattr", "key=PMI_process_mapping;", text, sizeof(text)) && text[0])
 		return p3_pmi_mapping(p, text, node);
 	snprintf(why, sizeof(why), "%s", p->err);
-	snprintf(p->err, sizeof(p->err), "the launcher does not say which rank is on which node (PMI_process_mapping): "
+	snprintf(p->err, sizeof(p->err),
+		 "the launcher does not say which rank is on which node (PMI_process_mapping): "
 		 "%.120s", why);
 	return -1;
 }

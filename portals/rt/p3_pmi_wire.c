@@ -2,9 +2,9 @@
 /*
  * p3_pmi_wire.c - the connection that PMI-1 and PMI-2 have in common: found, made, written to and read
  *
- * Invariant: no byte beyond the end of an answer is ever taken from the socket: a line's end is found by MSG_PEEK first,
- * the others say their length. After a timeout or a malformed answer the stream has no known state, so the connection is
- * given up (fd = -1) and all later calls return -EPIPE.
+ * Invariant: no byte beyond the end of an answer is ever taken from the socket: a line's end is found by
+ * MSG_PEEK first, the others say their length. After a timeout or a malformed answer the stream has no known
+ * state, so the connection is given up (fd = -1) and all later calls return -EPIPE.
  */
 #include "config.h"
 
@@ -297,9 +297,11 @@ int p3_pmi_connect(struct p3_pmi *p, int timeout_ms)
 	if (getenv("PMI_FD")) {
 		if (p3_pmi_env_int("PMI_FD", &p->fd))
 			return p3_pmi_fail(p, -1, "PMI_FD is not a number");
-		if (fstat(p->fd, &st) || !S_ISSOCK(st.st_mode)) {	/* ours was closed, a file may have the number now */
+		/* ours was closed, a file may have the number now */
+		if (fstat(p->fd, &st) || !S_ISSOCK(st.st_mode)) {
 			p->fd = -1;
-			return p3_pmi_fail(p, -1, "PMI_FD is not an open socket; a program that a rank has started is no rank: unset "
+			return p3_pmi_fail(p, -1,
+				"PMI_FD is not an open socket; a program that a rank has started is no rank: unset "
 				    "PMI_FD, PMI_RANK and PMI_SIZE to run it alone");
 		}
 		fcntl(p->fd, F_SETFD, FD_CLOEXEC);	/* programs that this rank starts must not speak for it */

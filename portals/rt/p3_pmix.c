@@ -2,13 +2,14 @@
 /*
  * p3_pmix.c - PMIx, by libpmix.so.2, loaded when a launcher speaks it
  *
- * Neither its header nor the library is needed to build: what of its interface is used (six structures, eight calls, a few
- * keys) has been the same since version 2 of the library, and a test compares it with the header where there is one.
+ * Neither its header nor the library is needed to build: what of its interface is used (six structures, eight
+ * calls, a few keys) has been the same since version 2 of the library, and a test compares it with the header
+ * where there is one.
  *
- * The library waits for the launcher without a limit of ours, so its calls are made by a thread: the caller waits for the
- * thread, as long as it likes. When time is up the thread stays where it is, with what it works on (everything it touches
- * is in the static call below), and the connection is given up for good. Between two calls the thread waits and the caller
- * owns the call; @asked hands it over, under the mutex.
+ * The library waits for the launcher without a limit of ours, so its calls are made by a thread: the caller
+ * waits for the thread, as long as it likes. When time is up the thread stays where it is, with what it works on
+ * (everything it touches is in the static call below), and the connection is given up for good. Between two
+ * calls the thread waits and the caller owns the call; @asked hands it over, under the mutex.
  *
  * A fence brings all that was put before to all.
  */
@@ -175,7 +176,10 @@ static int do_fence(void)
 	return rc ? rc : pmix.fence(NULL, 0, &collect, 1);
 }
 
-/* call.key of one rank: @attr says how far to look (P3_PMIX_K_OPTIONAL: not beyond what the fence has brought to this node). */
+/*
+ * call.key of one rank: @attr says how far to look (P3_PMIX_K_OPTIONAL: not beyond what the fence has brought to
+ * this node).
+ */
 static int get_of(uint32_t rank, const char *attr)
 {
 	struct p3_pmix_info how;
@@ -185,8 +189,9 @@ static int get_of(uint32_t rank, const char *attr)
 }
 
 /*
- * Here a key belongs to the rank that has put it, and to ask for one whoever put it does not work in OpenPMIx 4.2. Our keys
- * end in the number of that rank or are rank 0's; others, and those of reordered ranks, are looked for.
+ * Here a key belongs to the rank that has put it, and to ask for one whoever put it does not work in OpenPMIx
+ * 4.2. Our keys end in the number of that rank or are rank 0's; others, and those of reordered ranks, are looked
+ * for.
  */
 static int do_get(void)
 {
@@ -256,7 +261,10 @@ static int start_worker(void)
 	return rc;
 }
 
-/* Until the thread is done, or @ms (below 0: for ever, with p->meantime now and then). 1 done, 0 time is up; under lock. */
+/*
+ * Until the thread is done, or @ms (below 0: for ever, with p->meantime now and then). 1 done, 0 time is up;
+ * under lock.
+ */
 static int await(struct p3_pmi *p, int ms)
 {
 	int64_t end = p3_pmi_now_ms() + ms;
@@ -302,22 +310,24 @@ static int run(struct p3_pmi *p, int (*fn)(void), const char *what, int timeout_
 	pthread_mutex_unlock(&lock);
 	if (!rc) {
 		up = 0;
-		snprintf(p->err, sizeof(p->err), "the launcher did not answer PMIx's %s within %d ms", what, timeout_ms);
+		snprintf(p->err, sizeof(p->err),
+			 "the launcher's PMIx did not answer (%s) within %d ms", what, timeout_ms);
 		return -ETIMEDOUT;
 	}
 	if (!status)
 		return 0;
-	snprintf(p->err, sizeof(p->err), "the launcher's PMIx refused %s: %.100s (%d)", what, pmix.error_string(status), status);
+	snprintf(p->err, sizeof(p->err),
+		 "the launcher's PMIx refused %s: %.100s (%d)", what, pmix.error_string(status), status);
 	return 1;
 }
 
 /* ---- the operations ---- */
 
 /*
- * libpmix calls libevent, and libev, which our network transport brings into the process, has functions of the same names
- * for programs of old: where its come first, libpmix must look into its own libraries before (RTLD_DEEPBIND). It then
- * has the C library's malloc also where the rest of the process has another, while what the C library gives it
- * (strdup) comes from that other: so not there.
+ * libpmix calls libevent, and libev, which our network transport brings into the process, has functions of the
+ * same names for programs of old: where its come first, libpmix must look into its own libraries before
+ * (RTLD_DEEPBIND). It then has the C library's malloc also where the rest of the process has another, while what
+ * the C library gives it (strdup) comes from that other: so not there.
  */
 static int libev_in_front(void)
 {
@@ -338,7 +348,10 @@ static int malloc_is_libc(void)
 	return theirs && theirs == dlsym(RTLD_DEFAULT, "malloc");
 }
 
-/* A program that names "environ" has a copy, which the C library uses; looked up as above, the library finds the other. */
+/*
+ * A program that names "environ" has a copy, which the C library uses; looked up as above, the library finds the
+ * other.
+ */
 static void give_environ(void *lib)
 {
 	char ***theirs = (char ***)dlsym(lib, "environ");
@@ -359,7 +372,8 @@ static int load(struct p3_pmi *p)
 	void *lib;
 
 	if (apart && !malloc_is_libc()) {
-		snprintf(p->err, sizeof(p->err), "the launcher speaks PMIx, whose library cannot live with libev and a malloc of the "
+		snprintf(p->err, sizeof(p->err),
+			 "the launcher speaks PMIx, whose library cannot live with libev and a malloc of the "
 			 "program's own (libsmartmap-malloc): use srun --mpi=pmi2, or aprun");
 		return -1;
 	}
@@ -368,7 +382,8 @@ static int load(struct p3_pmi *p)
 	if (!lib) {
 		const char *why = dlerror();
 
-		snprintf(p->err, sizeof(p->err), "the launcher speaks PMIx, and its library cannot be loaded (%.120s); "
+		snprintf(p->err, sizeof(p->err),
+			 "the launcher speaks PMIx, and its library cannot be loaded (%.120s); "
 			 "Debian: package libpmix2", why ? why : "?");
 		return -1;
 	}
@@ -376,7 +391,8 @@ static int load(struct p3_pmi *p)
 		void *f = dlsym(lib, calls[i].name);
 
 		if (!f) {
-			snprintf(p->err, sizeof(p->err), "the launcher speaks PMIx, but libpmix.so.2 has no %s", calls[i].name);
+			snprintf(p->err, sizeof(p->err),
+				 "the launcher speaks PMIx, but libpmix.so.2 has no %s", calls[i].name);
 			return -1;
 		}
 		memcpy(calls[i].to, &f, sizeof(f));
@@ -453,7 +469,8 @@ static int put(struct p3_pmi *p, const char *key, const char *value)
 	int rc;
 
 	if (!p3_pmi_carries(key, KEY_MAX) || !p3_pmi_carries(value, VALUE_MAX))
-		return p3_pmi_fail(p, -EINVAL, "a key or value is empty, too long or has a character that PMI cannot carry");
+		return p3_pmi_fail(p, -EINVAL,
+				   "a key or value is empty, too long or has a character that PMI cannot carry");
 	if (!up)
 		return -EPIPE;
 	strcpy(call.key, key);

@@ -2,8 +2,8 @@
 /*
  * p3_pmix_abi.h - the little of PMIx's binary interface that p3_pmix.c uses (internal to portals/rt)
  *
- * As libpmix.so.2 has it, in OpenPMIx 2 to 5. Names differ from pmix.h's where that has macros or typedefs, so that a test
- * (tests/rt/pmix_abi.c) can include both and compare.
+ * As libpmix.so.2 has it, in OpenPMIx 2 to 5. Names differ from pmix.h's where that has macros or typedefs, so
+ * that a test (tests/rt/pmix_abi.c) can include both and compare.
  */
 #ifndef P3_PMIX_ABI_H
 #define P3_PMIX_ABI_H

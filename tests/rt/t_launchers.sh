@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The same jobs under each launcher that there is: Hydra, srun with a Slurm of our own (root; one machine, nothing of the
-# system's is touched), Open MPI's mpirun, Hydra over ssh with an sshd of our own. An argument says which:
+# The same jobs under each launcher that there is: Hydra, srun with a Slurm of our own (root; one machine, nothing
+# of the system's is touched), Open MPI's mpirun, Hydra over ssh with an sshd of our own. An argument says which:
 #	hydra | slurm | openmpi | ssh
 rank=$P3_BUILD/tests/rt/rank job=$P3_BUILD/tests/clients/job
 n=0 failed=0
@@ -19,7 +19,8 @@ need() {	# PACKAGE PROGRAM...
 	done
 }
 find_hydra() {
-	for hydra in "${MPT_HYDRA:-}" "${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpiexec.hydra}" "$(command -v mpiexec.hydra)"; do
+	local built=${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpiexec.hydra}
+	for hydra in "${MPT_HYDRA:-}" "$built" "$(command -v mpiexec.hydra)"; do
 		[ -n "$hydra" ] && [ -x "$hydra" ] && return
 	done
 	skip "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)"
@@ -90,7 +91,8 @@ do_hydra() {
 	[ $? != 0 ] && grep -q 'PTL_PMI=pmi2, but the launcher has not set PMI_FD' out err; ok $? t_no_pmi2_by_port
 	export PTL_PMI=pmix
 	"$hydra" -n 2 "$rank" >out 2>err </dev/null
-	[ $? != 0 ] && grep -q 'PTL_PMI=pmix, but the launcher has not set PMIX_NAMESPACE' out err; ok $? t_no_pmix_of_hydra
+	[ $? != 0 ] && grep -q 'PTL_PMI=pmix, but the launcher has not set PMIX_NAMESPACE' out err
+	ok $? t_no_pmix_of_hydra
 	unset PTL_PMI		# a job inside a process of another one: what is inside wins
 	PMIX_NAMESPACE=outer PMIX_RANK=7 timeout 60 "$hydra" -n 2 "$rank" >out 2>err </dev/null
 	[ $? = 0 ] && [ "$(grep -c '^rank [01] of 2 ' out)" = 2 ]; ok $? t_launcher_inside_wins
@@ -192,7 +194,8 @@ do_ssh() {
 	need openssh-client ssh ssh-keygen
 	own_folder
 	port=$((30000 + $$ % 10000))
-	ssh-keygen -q -t ed25519 -N '' -f "$d/host" && ssh-keygen -q -t ed25519 -N '' -f "$d/user" || skip "ssh-keygen fails"
+	ssh-keygen -q -t ed25519 -N '' -f "$d/host" &&
+		ssh-keygen -q -t ed25519 -N '' -f "$d/user" || skip "ssh-keygen fails"
 	cp "$d/user.pub" "$d/keys"
 	local apart=()
 	if [ "$(id -u)" = 0 ] && [ ! -d /run/sshd ]; then	# sshd as root wants that folder: in a /run of its own
@@ -214,8 +217,8 @@ do_ssh() {
 	printf 'Host p3-one p3-two localhost\nHostName 127.0.0.1\n' >"$d/ssh_config"
 	cat >"$d/ssh" <<-END
 		#!/bin/sh
-		exec ssh -F $d/ssh_config -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
-			-o IdentitiesOnly=yes -i $d/user -p $port "\$@"
+		exec ssh -F $d/ssh_config -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+			-o LogLevel=ERROR -o IdentitiesOnly=yes -i $d/user -p $port "\$@"
 	END
 	chmod +x "$d/ssh"
 	"${apart[@]}" "$sshd" -D -e -f "$d/sshd_config" 2>"$d/sshd.err" &
@@ -225,7 +228,8 @@ do_ssh() {
 		kill -0 $daemons 2>/dev/null || break
 		sleep 0.1
 	done
-	"$d/ssh" localhost true >out 2>err </dev/null || skip "no login at an sshd of our own: $(cat "$d/sshd.err" err | tail -n 1)"
+	"$d/ssh" localhost true >out 2>err </dev/null ||
+		skip "no login at an sshd of our own: $(cat "$d/sshd.err" err | tail -n 1)"
 	export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$d/ssh MPT_HYDRA=$hydra
 	# -iface: the ranks' hosts find the launcher by its address
 	local a=$P3_SRC/tools/aprun logins
