@@ -164,6 +164,34 @@ start_slurm() {
 	skip "Slurm does not start here: $(grep -h 'error' "$d"/slurmd.out "$d"/ctld.out | tail -n 1)"
 }
 
+# MPICH's own client and ours on one connection, with the libraries of this build.
+mpi_program() {
+	local cc=${MPT_BUILD:-}/mpich-portals/bin/mpicc
+	[ -x "$cc" ] || { echo "no MPI program: ./mpt build makes mpicc" >&2; return; }
+	cat >mpi.c <<-END
+		#include <mpi.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			int rank, sum;
+
+			MPI_Init(&argc, &argv);
+			MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+			MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+			printf("sum %d\n", sum);
+			MPI_Finalize();
+			return 0;
+		}
+	END
+	"$cc" mpi.c -o mpi >out 2>err || { ok 1 t_mpi_program_is_built; return; }
+	local libs=$P3_BUILD/portals/.libs:$P3_BUILD/nal/smartmap/.libs
+	LD_LIBRARY_PATH=$libs timeout 60 srun -Q --mpi=pmi2 -n 3 ./mpi >out 2>err </dev/null
+	[ $? = 0 ] && [ "$(grep -c '^sum 3' out)" = 3 ]; ok $? t_mpi_under_srun
+	LD_LIBRARY_PATH=$libs timeout 60 srun -Q --mpi=pmix -n 2 ./mpi >out 2>err </dev/null
+	[ $? != 0 ] && grep -q 'MPI joins its job by PMI-1, and this launcher speaks PMIx' out err
+	ok $? t_mpi_under_pmix_ends_with_the_sentence
+}
+
 do_slurm() {
 	start_slurm
 	local kinds
@@ -179,6 +207,7 @@ do_slurm() {
 		jobs "srun PMIx" any srun -Q --mpi=pmix
 		killed_rank "srun PMIx" srun -Q --mpi=pmix
 	fi
+	mpi_program
 	timeout 60 srun -Q --mpi=none -n 2 "$rank" >out 2>err </dev/null
 	[ $? != 0 ] && grep -q 'srun has started 2 tasks that cannot find each other: .*--mpi=pmi2' out err
 	ok $? t_tasks_without_pmi_are_refused
