@@ -9,19 +9,23 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 #define MD_OPTIONS	((2 * PTL_MD_EVENT_END_DISABLE - 1) | PTL_MD_UNLINK_EVENT_NP | PTL_MD_UNLINK_EVENT_MANUAL_NP | \
 			 PTL_MD_XT_NP)		/* all that there are */
 
-/* Fill the core's arguments from the user's. PTL_OK or a code. */
-int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
+/* @own: nobody but us will touch these bytes, so there is no need to ask the NAL about them. */
+static inline __attribute__((always_inline)) int md_args(struct nal_ni *ni, const ptl_md_t *md, bool own,
+							 struct p3l_md_args *a)
 {
 	if (md->options & ~MD_OPTIONS)
 		return PTL_MD_ILLEGAL;		/* a promise that nobody would keep */
-	*a = (struct p3l_md_args){ .md = md };
-	if (!p3a_eq_pack(ni, md->eq_handle, &a->eq))
+	a->md = md;
+	a->iov = NULL;
+	a->flags = 0;
+	if (p3_unlikely(!p3a_eq_pack(ni, md->eq_handle, &a->eq)))
 		return md->eq_handle >> 29 == P3A_EQ && (md->eq_handle >> 26 & 7) != ni->index ? PTL_MD_ILLEGAL :
 												  PTL_EQ_INVALID;
 	if (!(md->options & PTL_MD_IOVEC)) {
 		if (!md->start && md->length && md->length < 4096)
 			return PTL_MD_ILLEGAL;	/* a NULL buffer; a window over the whole process is longer */
-		a->flags = ni->nal->direct(md->start, md->length);
+		if (!own)
+			a->flags = ni->nal->direct(md->start, md->length);
 		return PTL_OK;
 	}
 	if (md->length > ni->l->max_iov || (md->length && !md->start))
@@ -31,6 +35,12 @@ int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
 	for (ptl_size_t i = 0; i < md->length; i++)
 		a->flags &= ni->nal->direct((void *)(uintptr_t)a->iov[i].base, a->iov[i].len);
 	return PTL_OK;
+}
+
+/* Fill the core's arguments from the user's. PTL_OK or a code. */
+int p3a_md_args(struct nal_ni *ni, const ptl_md_t *md, struct p3l_md_args *a)
+{
+	return md_args(ni, md, false, a);
 }
 
 P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_handle_md_t *out)
@@ -126,27 +136,41 @@ P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, p
 	return rc;
 }
 
+/* Does the entry stand where the owner matches alone, without threads? Then it alone touches what is posted there. */
+static inline bool stands_alone(const struct nal_ni *ni, struct p3l_ref me)
+{
+	uint32_t pt = p3_load(&p3l_me(ni->l, me.idx & 0xffff)->pt);
+
+	return pt < P3L_MAX_PT && p3l_pt_alone(&ni->env, pt);
+}
+
 P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits,
 			ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_md_t md,
 			ptl_unlink_t op, ptl_handle_me_t *me_out, ptl_handle_md_t *md_out, ptl_handle_eq_t eq)
 {
-	struct p3l_ref me, mdr;
+	struct p3l_ref me, mdr, at;
 	struct p3l_md_args a;
 	struct nal_ni *ni;
 	int test, rc = p3a_enter(me_out, nih, &ni);
+	bool alone;
 
-	if (rc != PTL_OK)
+	if (p3_unlikely(rc != PTL_OK))
 		return rc;
-	if (p3a_ni_of(base, P3A_ME) != ni)
+	if (p3_unlikely((base ^ nih) >> 26 != (P3A_ME ^ P3A_NI) << 3))	/* an entry, of the same interface */
 		return PTL_ME_INVALID;
-	test = test_queue(ni, eq);
-	if (test == -2)
+	at = p3a_ref(ni, base);
+	alone = stands_alone(ni, at);
+	rc = md_args(ni, &md, alone, &a);
+	test = p3_likely(rc == PTL_OK && eq == md.eq_handle) ? (int)(a.eq & 0xffff) - 1 : test_queue(ni, eq);
+	if (p3_unlikely(test == -2))
 		return PTL_EQ_INVALID;
-	rc = p3a_md_args(ni, &md, &a);
-	if (rc == PTL_OK)
-		rc = p3l_memd_post(&ni->env, ni->l, p3a_ref(ni, base), id, bits, ignore, unlink, pos, &a, op, test, &me,
-				   &mdr);
-	if (rc != PTL_OK)
+	if (p3_unlikely(rc != PTL_OK))
+		return rc;
+	if (p3_likely(alone))
+		rc = p3l_memd_post_alone(&ni->env, ni->l, at, id, bits, ignore, unlink, pos, &a, op, test, &me, &mdr);
+	else
+		rc = p3l_memd_post(&ni->env, ni->l, at, id, bits, ignore, unlink, pos, &a, op, test, &me, &mdr);
+	if (p3_unlikely(rc != PTL_OK))
 		return rc;
 	*me_out = p3a_handle(ni, P3A_ME, me.idx, me.gen);
 	if (md_out)
