@@ -140,7 +140,7 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 
 			src = p ? p->l : NULL;
 		}
-		if (p3_likely(owner && h.rlength <= P3L_SHORT)) {
+		if (p3_likely(owner && (h.rlength <= P3L_SHORT || p3l_pt_alone(&ni->env, h.pt)))) {
 			struct p3l_short done;
 
 			P3_TRACED(lane(l, from, lane->head));
@@ -381,6 +381,8 @@ void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 			leave(ni);
 		return;
 	}
+	if (sink)
+		p3l_inbox_prime(&ni->env, ni->l, sink);
 	look_elsewhere(ni);
 	if (p3_unlikely((++pv->looks & (REAP_LOOKS - 1)) == 0))
 		p3l_reap(&ni->env, ni->l);	/* who only polls must see what the dead left, too */

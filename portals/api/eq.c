@@ -67,7 +67,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	e->mask = (1u << ni->l->eq[r.idx].log2) - 1;
 	e->gen = p3a_handle(ni, P3A_EQ, r.idx, r.gen) >> 16 & P3L_GEN_MASK;
 	e->packed = (r.idx + 1) | r.gen << 16;
-	e->known.pt = P3L_MAX_PT;
+	e->known.pt = e->known.last = P3L_MAX_PT;
 	e->straight = 0;
 	e->ring = p3l_eq_slot(ni->l, &ni->l->eq[r.idx], 0);
 	*out = p3a_handle(ni, P3A_EQ, r.idx, r.gen);

@@ -337,17 +337,20 @@ static inline bool p3l_eq_ready(const struct p3l_ni *ni, uint32_t eq)	/* cheap l
 }
 
 /*
- * What took the last message that was handed to the reader of a queue: looked up once, good until pt.changes counts on, and
- * kept where no peer can write. The descriptor is plain memory for puts, threshold infinite, END events to this queue.
+ * What takes the next message that is handed to the reader of a queue: looked up once, good until pt.changes counts on, and
+ * kept where no peer can write. The descriptor is plain memory for puts, END events to this queue. Its threshold is infinite,
+ * or one, and then it goes with the message: good only as long as the owner is alone there, and it has not been used.
  */
 struct p3l_known {
 	uint32_t pt, changes;		/* pt P3L_MAX_PT: nothing */
+	uint32_t last;			/* pt of the last message, or P3L_MAX_PT: where p3l_inbox_prime() looks */
 	uint64_t match_bits, mask;	/* bits that must be equal */
 	uint64_t start, length, min_free;
 	struct p3l_md *md;
 	uint16_t md_idx, md_gen;
 	bool remote;			/* PTL_MD_MANAGE_REMOTE */
 	bool fresh;			/* the owner has not seen this one yet */
+	bool one;			/* for one message */
 };
 
 /*
@@ -407,9 +410,9 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 				  struct p3l_op *op, bool may_wait);
 /* Data are in place, or not (@fail). Posts END, unlinks. Returns whether an ack is to be sent. */
 /*
- * The owner takes a short message (at most P3L_SHORT bytes, in lines that it has just read): match, copy and log in one
- * step under the lock, without a record: when its mover dies, the NI is gone as well. P3L_OTHER: nothing changed, take
- * the long way (iovec).
+ * The owner takes a message in one step under the lock, without a record: match, copy and log; when its mover dies, the NI
+ * is gone as well. Of at most P3L_SHORT bytes, in lines that it has just read, since others may wait for the lock; or where
+ * there is none (p3l_pt_alone). P3L_OTHER: nothing changed, take the long way (iovec).
  */
 #define P3L_SHORT 120
 struct p3l_data;
@@ -560,6 +563,16 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev);	/* add what @k says to an event it was left out of */
 int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
 		  struct p3l_sink *sink, bool burst);
+void p3l_inbox_learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink);
+/* There is nothing to take: look up now what will take the next one, if it is for the entry of the last. */
+static inline void p3l_inbox_prime(const struct p3l_env *env, struct p3l_ni *ni, const struct p3l_sink *sink)
+{
+	const struct p3l_known *k = sink->known;
+
+	if (k->last < P3L_MAX_PT && p3_unlikely(k->changes != p3_load(&ni->pt[k->last].changes)) &&
+	    p3l_pt_alone(env, k->last))
+		p3l_inbox_learn(ni, k->last, sink);
+}
 
 /* iov.c: pieces of an MD's memory. Walks [off, off+len) of the MD; @seg gets address and length of each piece. */
 struct p3l_walk {

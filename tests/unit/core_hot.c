@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * core_hot.c - the straight way of an inbox message (hot.c) against the long one, its reference
+ * core_hot.c - the straight ways of an inbox message (hot.c) and of a post (post.c) against the long ones
  *
- * Two regions get the same entries, descriptors, queues and messages, at random. In one every message takes the long way;
- * in the other the straight one is tried first. Between messages, lists and descriptors change: what the straight way has
+ * Two regions get the same entries, descriptors, queues and messages, at random. In one everything takes the long way, which is the
+ * reference; in the other the straight one is tried first. Between messages, lists and descriptors change: what the straight way has
  * kept of them (p3l_known) must not be used then. After each message both must agree in everything: event, descriptor,
- * queue, lane, bytes. Options: --seed N, --scripts N.
+ * queue, list, pools, lane, bytes. Options: --seed N, --scripts N.
  */
 #include <stdio.h>
 #include "../common/tap.h"
@@ -14,7 +14,7 @@
 #define BUF 4096
 
 static uint64_t seed = 1, state;
-static unsigned scripts = 4000, straight, once;
+static unsigned scripts = 4000, straight, once, several, posted;
 
 static uint64_t rnd(uint64_t n)
 {
@@ -46,7 +46,7 @@ static void make(struct side *d, const ptl_md_t *proto, unsigned n_md, bool poll
 	for (int i = 0; i < 2; i++) {
 		if (p3l_eq_alloc(&d->env, d->ni, 8, &d->eq[i]) != PTL_OK)
 			bail("no queue");
-		d->known[i] = (struct p3l_known){ .pt = P3L_MAX_PT };
+		d->known[i] = (struct p3l_known){ .pt = P3L_MAX_PT, .last = P3L_MAX_PT };
 	}
 	if (polled)
 		p3l_pt_polled_set(&d->env, d->ni, 3, true);
@@ -94,6 +94,39 @@ static bool same_event(const struct p3l_slot *a, const struct p3l_slot *b)
 	       a->kind_fail == b->kind_fail && a->pt == b->pt;
 }
 
+static bool same_me(const struct p3l_me *m, const struct p3l_me *n)
+{
+	return m->match_bits == n->match_bits && m->ignore_bits == n->ignore_bits && m->match_nid == n->match_nid &&
+	       m->match_pid == n->match_pid && m->next == n->next && m->prev == n->prev && m->md == n->md &&
+	       m->pt == n->pt && m->flags == n->flags && m->gen == n->gen && m->free_next == n->free_next;
+}
+
+static bool same_md(const struct p3l_md *m, const struct p3l_md *n)
+{
+	return m->offset == n->offset && m->threshold == n->threshold && m->pending == n->pending &&
+	       m->last_ticket == n->last_ticket && m->me == n->me && m->iov == n->iov && m->free_next == n->free_next &&
+	       m->length == n->length && m->max_size == n->max_size && m->user_ptr == n->user_ptr &&
+	       m->user_length == n->user_length && m->options == n->options && m->eq == n->eq && m->flags == n->flags &&
+	       m->gen == n->gen && m->older == n->older;
+}
+
+/* Lists and pools: what the straight post and unlinking write. */
+static bool same_lists(const struct p3l_ni *a, const struct p3l_ni *b)
+{
+	const struct p3l_pt *p = &a->pt[3], *q = &b->pt[3];
+
+	if (a->me_fresh != b->me_fresh || a->md_fresh != b->md_fresh || a->md_limbo != b->md_limbo)
+		return false;
+	for (uint32_t i = 0; i < a->me_fresh; i++)
+		if (!same_me(p3l_me(a, i), p3l_me(b, i)))
+			return false;
+	for (uint32_t i = 0; i < a->md_fresh; i++)
+		if (!same_md(p3l_md(a, i), p3l_md(b, i)))
+			return false;
+	return p->tail == q->tail && p->longest == q->longest && p->index_log2 == q->index_log2 &&
+	       p->index_room == q->index_room && c_list_ok(a, 3) && c_list_ok(b, 3);
+}
+
 static bool agree(void)
 {
 	const struct p3l_ni *a = side[0].ni, *b = side[1].ni;
@@ -114,6 +147,8 @@ static bool agree(void)
 	if (a->pt[3].head != b->pt[3].head || a->pt[3].len != b->pt[3].len || a->me_free != b->me_free ||
 	    a->md_free != b->md_free || a->me_spare != b->me_spare || a->md_spare != b->md_spare)
 		return false;
+	if (!same_lists(a, b))
+		return false;
 	return u->head == v->head && u->head_pub == v->head_pub && x->drop_count == y->drop_count &&
 	       x->recv_count + u->hot_count == y->recv_count + v->hot_count &&
 	       x->recv_length + u->hot_length == y->recv_length + v->hot_length &&
@@ -122,13 +157,14 @@ static bool agree(void)
 
 static void send_both(void)
 {
-	static uint8_t data[128];
-	struct p3l_hdr h = c_hdr(P3L_PUT, 2, rnd(8) ? 3 : 4, rnd(4) ? 0 : rnd(4), rnd(10) ? rnd(57) : rnd(P3L_SHORT));
+	static uint8_t data[3000];
+	uint64_t len = rnd(10) ? rnd(57) : rnd(3) ? rnd(P3L_SHORT) : rnd(sizeof(data));
+	struct p3l_hdr h = c_hdr(P3L_PUT, 2, rnd(8) ? 3 : 4, rnd(4) ? 0 : rnd(4), len);
 
 	h.hdr_data = rnd(6) ? 0 : rnd(1000);
 	h.roffset = rnd(6) ? 0 : rnd(2 * BUF);
 	h.ac = rnd(20) ? 0 : rnd(4);
-	for (unsigned i = 0; i < sizeof(data); i++)
+	for (unsigned i = 0; i < len; i++)
 		data[i] = (uint8_t)rnd(256);
 	for (int k = 0; k < 2; k++)
 		if (p3l_lane_room(side[k].ni, 2, &side[k].tx, h.rlength))
@@ -165,6 +201,64 @@ static void options_of(ptl_md_t *md, unsigned length)
 		o |= rnd(100) < odds[k] ? options[k] : 0;
 	*md = c_md(0, length, rnd(3) ? PTL_MD_THRESH_INF : rnd(3) ? 1 : (int)rnd(5), o);
 	md->max_size = rnd(200);
+}
+
+static int post(int k, struct p3l_ref base, ptl_process_id_t from, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink,
+		ptl_ins_pos_t pos, const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me,
+		struct p3l_ref *md)
+{
+	struct side *d = &side[k];
+	uint32_t spare = d->ni->me_spare;
+	int rc;
+
+	if (k || !p3l_pt_alone(&d->env, 3))
+		return p3l_memd_post(&d->env, d->ni, base, from, bits, ignore, unlink, pos, a, op, test_eq, me, md);
+	rc = p3l_memd_post_alone(&d->env, d->ni, base, from, bits, ignore, unlink, pos, a, op, test_eq, me, md);
+	posted += rc == PTL_OK && spare == me->idx + 1;
+	return rc;
+}
+
+/* A receive as MPI posts it, or nearly so, in front of the first entry. False: the sides answer differently. */
+static bool receive_both(void)
+{
+	ptl_unlink_t unlink = rnd(20) ? PTL_UNLINK : PTL_RETAIN, op = rnd(20) ? PTL_UNLINK : PTL_RETAIN;
+	ptl_process_id_t from = rnd(20) ? C_ANY : (ptl_process_id_t){ rnd(2) ? C_NID : PTL_NID_ANY, 102 };
+	uint64_t bits = rnd(3), ignore = rnd(3) ? ~(uint64_t)0 : rnd(4), at = rnd(BUF);
+	ptl_ins_pos_t pos = rnd(20) ? PTL_INS_BEFORE : PTL_INS_AFTER;
+	struct p3l_iov iov = { 0, BUF };
+	int rc[2], test_eq = (int)rnd(3) - !rnd(8);
+	unsigned log_to = rnd(20) ? 0 : (unsigned)rnd(3);
+	ptl_md_t proto = c_md(0, BUF - at, rnd(20) ? 1 : (int)rnd(4) - 2, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+
+	proto.options |= rnd(20) ? PTL_MD_XT_NP : 0;
+	proto.options |= rnd(2) ? PTL_MD_TRUNCATE : 0;
+	proto.options |= rnd(20) ? 0 : PTL_MD_MAX_SIZE | PTL_MD_MANAGE_REMOTE;
+	proto.max_size = rnd(100);
+	proto.user_ptr = (void *)(uintptr_t)rnd(1000);
+	if (!rnd(20)) {
+		proto.options |= PTL_MD_IOVEC;
+		proto.length = 1;
+	}
+	if (test_eq >= 2)
+		test_eq = 0;
+	for (int k = 0; k < 2; k++) {
+		struct side *d = &side[k];
+		struct p3l_md_args a = c_args(&proto, log_to < 2 ? &d->eq[log_to] : NULL);
+		struct p3l_ref me, md;
+
+		a.iov = &iov;
+		iov.base = (uint64_t)(uintptr_t)d->buf[0];
+		if (!(proto.options & PTL_MD_IOVEC))
+			proto.start = d->buf[0] + at;
+		rc[k] = post(k, d->me[0], from, bits, ignore, unlink, pos, &a, op, test_eq, &me, &md);
+		if (!k || rc[0] != PTL_OK || rc[1] != PTL_OK)
+			continue;
+		if (!rnd(30) && p3l_md_unlink(&side[0].env, side[0].ni, md) != p3l_md_unlink(&d->env, d->ni, md))
+			return false;
+		if (!rnd(200))
+			d->me[0].gen = side[0].me[0].gen = side[0].me[0].gen + 1;	/* of an entry that is gone */
+	}
+	return rc[0] == rc[1];
 }
 
 /* One change on both sides, by the owner. False: they answer differently. */
@@ -204,8 +298,8 @@ static bool change_both(void)
 				d->md[i] = md[k];
 			break;
 		case 5:
-			rc[k] = p3l_memd_post(&d->env, d->ni, d->me[i], C_ANY, bits, ignore, PTL_UNLINK,
-					      pos ? PTL_INS_BEFORE : PTL_INS_AFTER, &a, PTL_UNLINK, -1, &me[k], &md[k]);
+			rc[k] = post(k, d->me[i], C_ANY, bits, ignore, PTL_UNLINK, pos ? PTL_INS_BEFORE : PTL_INS_AFTER,
+				     &a, PTL_UNLINK, -1, &me[k], &md[k]);
 			if (!rc[k]) {
 				d->me[i] = me[k];
 				d->md[i] = md[k];
@@ -226,7 +320,7 @@ static bool change_both(void)
 static bool script(void)
 {
 	unsigned n_md = 1 + (unsigned)rnd(2), log_to = (unsigned)rnd(3), wanted = (unsigned)rnd(2);
-	bool polled = rnd(8) != 0, changes = rnd(2), ok = true;
+	bool receives = !rnd(3), polled = rnd(8) != 0, changes = rnd(2), ok = true;
 	uint64_t bits = rnd(3), ignore = rnd(5) ? ~(uint64_t)0 : rnd(4), churn = rnd(2) ? 8 : 1;
 	ptl_process_id_t from = rnd(6) ? C_ANY : (ptl_process_id_t){ C_NID, 100 + (uint32_t)rnd(4) };
 	ptl_unlink_t op = rnd(2) ? PTL_UNLINK : PTL_RETAIN;
@@ -245,14 +339,19 @@ static bool script(void)
 		a.known = &side[0].known[wanted];
 		for (uint64_t k = rnd(3); k > 0; k--)
 			send_both();
-		if (changes && !rnd(churn) && !change_both()) {
+		for (uint64_t k = receives ? rnd(4) : 0; ok && k > 0; k--)
+			ok = receive_both();
+		if (ok && changes && !rnd(churn) && !change_both()) {
 			ok = false;
 			break;
 		}
+		if (rnd(2))
+			p3l_inbox_prime(&side[0].env, side[0].ni, &a);
 		rc = p3l_inbox_hot(&side[0].env, side[0].ni, p3l_lane(side[0].ni, 2), 2, &a, rnd(2));
 		if (rc < 0)
 			long_way(&side[0], &a);
 		straight += rc > 0;
+		several += rc > 0 && a.ev.rlength > P3L_BODY;
 		once += rc > 0 && a.got == P3L_SINK_EVENT;
 		long_way(&side[1], &b);
 		if (a.got == P3L_SINK_KNOWN) {
@@ -276,9 +375,9 @@ static void t_straight_way_is_the_long_way(void)
 			return;
 		}
 	}
-	diag("seed %llu: %u scripts, %u messages went straight, %u of them to a descriptor for one", (unsigned long long)seed,
-	     scripts, straight, once);
-	CHECK(straight > scripts && once > scripts / 20);	/* else nothing was compared */
+	diag("seed %llu: %u scripts, %u messages went straight, %u of them to a descriptor for one, %u in several lines; "
+	     "%u posts did", (unsigned long long)seed, scripts, straight, once, several, posted);
+	CHECK(straight > scripts && once > scripts / 20 && several > scripts / 20 && posted > scripts / 20);
 }
 
 int main(int argc, char **argv)
