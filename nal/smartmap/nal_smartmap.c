@@ -100,13 +100,20 @@ enum flushed { CLEAR, BEHIND /* a message for that entry waits in our lane */, N
 /* Does a message for @pt wait in our lane? We have written it, so each line can be told from its word. */
 static bool waits(struct p3l_ni *l, const struct nal_peer *p, uint32_t pt)
 {
-	for (uint32_t n = p3_load_acq(&p->lane->head); n != p->tx.tail; n++) {	/* M:polled.left */
+	uint32_t n = p3_load_acq(&p->lane->head);	/* M:polled.left */
+
+	while ((int32_t)(p->tx.tail - n) > 0) {
 		const struct p3l_line *m = p3l_lane_line(l, p->lane, n);
 
-		if (p3_load(&m->word) == p3l_word(P3L_W_FULL, n) && m->pt == pt)
-			return true;
 		if (p3_unlikely(p->tx.tail - n > P3L_MAX_LINES))
 			break;			/* a peer wrote over the head */
+		if (p3_load(&m->word) != p3l_word(P3L_W_FULL, n)) {
+			n++;
+			continue;
+		}
+		if (m->pt == pt)
+			return true;
+		n += p3l_lines(p3_load(&m->len));	/* at least: past its payload */
 	}
 	return false;
 }
@@ -471,9 +478,23 @@ out:
 	return rc;
 }
 
+/* One of several lines, where there is room for it. False: there is none. */
+static __attribute__((noinline)) bool put_lines(struct nal_ni *ni, struct nal_peer *p, uint32_t pt, uint64_t match_bits,
+						uint64_t hdr_data, const void *data, uint64_t len, bool polled,
+						uint32_t *was)
+{
+	struct p3l_hdr h = { .type = P3L_PUT, .pt = pt, .match_bits = match_bits, .rlength = len,
+			     .hdr_data = hdr_data };
+
+	if (len > (polled ? P3L_LANE_MAX : priv_of(ni)->inbox_max) || !p3l_lane_room(p->l, ni->l->slot, &p->tx, len))
+		return false;
+	*was = p3l_lane_put(p->l, ni->l->slot, &p->tx, &h, data, !polled);
+	return true;
+}
+
 /*
- * The usual small put, straight: as nal_put(), put_inbox(), p3l_send_begin() and p3l_send_end() together would do
- * it. What differs in any point is left to them.
+ * The usual put into the inbox, straight: as nal_put(), put_inbox(), p3l_send_begin() and p3l_send_end() together would
+ * do it. What differs in any point is left to them.
  */
 static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, uint64_t loff, uint64_t len,
 			  uint32_t pt,
@@ -483,6 +504,7 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	const struct p3l_md *md;
 	struct p3l_stats *stats;
 	struct nal_peer *p;
+	const void *data;
 	struct p3l_ni *l;
 	bool polled;
 
@@ -502,11 +524,17 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 		return false;
 	if (len == P3L_WHOLE)
 		len = md->length;
-	if (p3_unlikely(loff > md->length || len > md->length - loff || !p3l_one_line(match_bits, hdr_data, len) ||
-			!p3l_lane_room_line(l, p->lane, &p->tx)))
+	if (p3_unlikely(loff > md->length || len > md->length - loff))
 		return false;
-	was = p3l_lane_put_line(l, p->lane, self, &p->tx, pt, match_bits, hdr_data,
-				(const void *)(uintptr_t)(md->start + loff), (uint32_t)len, !polled);
+	data = (const void *)(uintptr_t)(md->start + loff);
+	if (p3_likely(p3l_one_line(match_bits, hdr_data, len))) {
+		if (p3_unlikely(!p3l_lane_room_line(l, p->lane, &p->tx)))
+			return false;
+		was = p3l_lane_put_line(l, p->lane, self, &p->tx, pt, match_bits, hdr_data, data, (uint32_t)len,
+					!polled);
+	} else if (!put_lines(ni, p, pt, match_bits, hdr_data, data, len, polled, &was)) {
+		return false;
+	}
 	if (polled) {
 		p->polled = true;
 		p->polled_end = p->tx.tail;

@@ -58,6 +58,7 @@ static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, c
 	for (; n; line++) {
 		struct p3l_line *m = p3l_lane_line(ni, l, line);
 
+		p3_prefetchw(p3l_lane_line(ni, l, line + AHEAD));
 		p3_store(&m->word, p3l_word(P3L_W_MORE, line));	/* M:lane.more */
 		if (p3_unlikely(n < P3L_CONT)) {
 			p3l_copy_short(m->more, s, n);
