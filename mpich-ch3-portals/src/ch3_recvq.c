@@ -3,9 +3,9 @@
  * The queues of posted receives and of unexpected messages, in place of MPICH's (mpidi_ch3_post.h says how).
  *
  * Each queue is a list in MPI's order, linked by the requests' next field (debuggers follow it) and a prev in the
- * channel's room. Short queues are walked. A queue that has grown beyond INDEX_FROM also has an index: tables of
- * chains, each chain in MPI's order, by which the answer is found without a walk, and which is dropped when the queue
- * is empty again.
+ * channel's room. A queue is walked, since the first request is the usual answer however long it is. A search that has
+ * walked past INDEX_FROM requests makes an index: tables of chains, each chain in MPI's order, by which the answer is
+ * found without a walk, and which is dropped when the queue is empty again.
  *
  * A posted receive stands in one chain, by its match with the wildcards' parts left out; a message looks into the four
  * chains that could hold a receive for it (if the queue has receives of that kind at all) and takes the oldest. An
@@ -66,9 +66,14 @@ static inline uint64_t clear_errors(MPIDI_Message_match match)
     return match.whole;
 }
 
+static inline int kind_of_args(int source, int tag)
+{
+    return (source == MPI_ANY_SOURCE ? ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? ANY_TAG : 0);
+}
+
 static inline uint64_t key_of(int source, int tag, int context_id, int *kind)
 {
-    *kind = (source == MPI_ANY_SOURCE ? ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? ANY_TAG : 0);
+    *kind = kind_of_args(source, tag);
     return MPIDI_PTL_Match_word(source, tag, context_id) & kind_mask[*kind];
 }
 
@@ -164,14 +169,24 @@ static inline void append(struct queue *q, MPIR_Request * rreq)
         q->head = rreq;
     q->tail = rreq;
     q->length++;
-    if (likely(!q->indexed)) {
-        if (unlikely(q->length > INDEX_FROM))
-            build_index(q, FIRST_CHAINS);
-    } else if (unlikely(q->length > 2 * (q->table[0].mask + 1))) {
+    if (likely(!q->indexed))
+        return;
+    if (unlikely(q->length > 2 * (q->table[0].mask + 1)))
         build_index(q, 2 * (q->table[0].mask + 1));
-    } else {
+    else
         add_to_index(q, rreq);
-    }
+}
+
+/* A search has walked past @n requests: the next one need not. */
+static inline void walked(struct queue *q, int n)
+{
+    unsigned chains = FIRST_CHAINS;
+
+    if (likely(n <= INDEX_FROM))
+        return;
+    while (q->length > 2 * chains)
+        chains *= 2;
+    build_index(q, chains);
 }
 
 static void remove_from_index(struct queue *q, MPIR_Request * rreq)
@@ -276,12 +291,14 @@ static MPIR_Request *find_posted_by_index(uint64_t match)
 static inline MPIR_Request *find_posted(uint64_t match)
 {
     MPIR_Request *rreq;
+    int n = 0;
 
     if (unlikely(posted.indexed))
         return find_posted_by_index(match);
-    for (rreq = posted.head; rreq != NULL; rreq = rreq->next)
+    for (rreq = posted.head; rreq != NULL; rreq = rreq->next, n++)
         if ((rreq->dev.match.whole & rreq->dev.mask.whole) == (match & rreq->dev.mask.whole))
             break;
+    walked(&posted, n);
     return rreq;
 }
 
@@ -298,14 +315,17 @@ static MPIR_Request *find_unexpected_by_index(uint64_t key, int kind)
 static inline MPIR_Request *find_unexpected(uint64_t key, int kind)
 {
     MPIR_Request *rreq;
+    int n = 0;
 
     if (likely(unexpected.head == NULL))
         return NULL;
     if (unexpected.indexed && kind < unexpected.n_tables)
         return find_unexpected_by_index(key, kind);
-    for (rreq = unexpected.head; rreq != NULL; rreq = rreq->next)
+    for (rreq = unexpected.head; rreq != NULL; rreq = rreq->next, n++)
         if ((clear_errors(rreq->dev.match) & kind_mask[kind]) == key)
             break;
+    if (!unexpected.indexed)
+        walked(&unexpected, n);
     return rreq;
 }
 
@@ -391,19 +411,16 @@ static void complete_with_error(struct queue *q, MPIR_Request * rreq, int error)
     MPID_Request_complete(rreq);
 }
 
-static MPIR_Request *create_posted(int source, int tag, int context_id, void *user_buf, MPI_Aint user_count,
-                                   MPI_Datatype datatype)
+/* Envelope and mask as whole words: part by part they would be read back, as words, before their stores are through. */
+static inline MPIR_Request *create_posted(int source, int tag, int context_id, void *user_buf, MPI_Aint user_count,
+                                          MPI_Datatype datatype)
 {
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
     MPIR_Request *rreq;
 
     MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
-    rreq->dev.match.parts.tag = tag;
-    rreq->dev.match.parts.rank = source;
-    rreq->dev.match.parts.context_id = context_id;
-    rreq->dev.mask.parts.context_id = ~0;
-    rreq->dev.mask.parts.rank = source == MPI_ANY_SOURCE ? 0 : ~0;
-    rreq->dev.mask.parts.tag = tag == MPI_ANY_TAG ? 0 : ~0;
+    rreq->dev.match.whole = MPIDI_PTL_Match_word(source, tag, context_id);
+    rreq->dev.mask.whole = kind_mask[kind_of_args(source, tag)];
     rreq->dev.user_buf = user_buf;
     rreq->dev.user_count = user_count;
     rreq->dev.datatype = datatype;
