@@ -216,6 +216,8 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 		lines = p3l_lines(bytes);
 		if (!alone || n > P3L_LANE_MAX || lines > p3l_lane_mask(ni) + 1 - (head & p3l_lane_mask(ni)))
 			return -1;
+		for (uint32_t i = 1; i < lines && i < 16; i++)
+			__builtin_prefetch(p3l_lane_line(ni, lane, head + i));
 	}
 	if (p3_unlikely(!alone)) {
 		if (!p3_cas32(&lane->lock, 0, env->self))

@@ -14,7 +14,7 @@ static volatile uint64_t mark;
 static unsigned char src[64], dst[1 << 16];
 static ptl_handle_eq_t eq;
 static ptl_handle_md_t md;
-static ptl_handle_me_t base;
+static ptl_handle_me_t base, polled;
 static int n;
 
 static void put_any(ptl_pt_index_t pt)
@@ -70,6 +70,22 @@ static void memdpost(void)
 			bail("PtlMEMDPost");
 }
 
+/* A receive as MPI has it: posted where the owner matches alone, its message in the inbox by then, its event. */
+static void receive(void)
+{
+	ptl_md_t m = p_md(dst, 8, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_XT_NP, eq);
+	ptl_handle_me_t me;
+	ptl_handle_md_t h;
+	ptl_event_t ev;
+
+	for (int i = 0; i < n; i++) {
+		if (PtlMEMDPost(ni, polled, anyone, 7, 0, PTL_UNLINK, PTL_INS_BEFORE, m, PTL_UNLINK, &me, &h, eq) != PTL_OK)
+			bail("PtlMEMDPost");
+		if (PtlEQGet(eq, &ev) != PTL_OK || ev.md_handle != h)
+			bail("PtlEQGet: not event %d of %d", i, n);
+	}
+}
+
 /* who: rank that is measured; before: what the other rank does first */
 static const struct op {
 	const char *name;
@@ -83,6 +99,7 @@ static const struct op {
 	{ "eqget_direct", 1, eqget, put_direct, NULL },
 	{ "eqget_inbox", 1, eqget, put_inbox, NULL },
 	{ "eqget_empty", 1, eqget_empty, NULL, NULL },
+	{ "receive_inbox", 1, receive, put_inbox, NULL },
 	{ "memdpost", 1, memdpost, NULL, "0" },
 	{ "memdpost_long", 1, memdpost, NULL, "4" },	/* the list has an index */
 };
@@ -142,6 +159,7 @@ int main(int argc, char **argv)
 			      p_md(dst, sizeof(dst), PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET |
 				   PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN, &me, NULL))
 			bail("setup");
+	polled = me;
 	if (PtlMEAttach(ni, PT + 2, (ptl_process_id_t){ 0, 0 }, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &base) ||
 	    PtlPTPolled_np(ni, PT + 1, 1))
 		bail("setup");
