@@ -31,10 +31,10 @@ include $(top_srcdir)/portals/doc/local.mk
 
 # The core: freestanding, the same source in the kernel module.
 portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib/p3l_trace.h portals/lib/p3l.h \
-	portals/lib/p3l_layout.h \
+	portals/lib/p3l_layout.h portals/lib/p3l_post.h \
 	portals/lib/ni.c portals/lib/space.c portals/lib/lock.c portals/lib/me.c \
 	portals/lib/index.c portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c \
-	portals/lib/lane.c portals/lib/hot.c portals/lib/post.c portals/lib/polled.c portals/lib/reap.c portals/lib/swap.c
+	portals/lib/lane.c portals/lib/hot.c portals/lib/polled.c portals/lib/reap.c portals/lib/swap.c
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
 	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c \

@@ -376,9 +376,13 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * ma
 static inline MPIR_Request *take_unexpected(int source, int tag, int context_id, MPIR_Comm * comm)
 {
     int kind;
-    uint64_t key = key_of(source, tag, context_id, &kind);
-    MPIR_Request *rreq = find_unexpected(key, kind);
+    uint64_t key;
+    MPIR_Request *rreq;
 
+    if (likely(unexpected.head == NULL))
+        return NULL;
+    key = key_of(source, tag, context_id, &kind);
+    rreq = find_unexpected(key, kind);
     if (rreq != NULL) {
         remove_unexpected(rreq);
         rreq->comm = comm;

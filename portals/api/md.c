@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* md.c - calls on memory descriptors: check the arguments, ask the NAL about the memory, then the core */
 #include "p3a.h"
+#include "p3l_post.h"
 
 _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 	       offsetof(struct p3l_iov, len) == offsetof(ptl_md_iovec_t, iov_len),

@@ -199,11 +199,6 @@ int p3l_memd_post(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref b
 		  uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
 		  const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me,
 		  struct p3l_ref *md);
-/* post.c: the same, where p3l_pt_alone() is true of the list of @base. */
-int p3l_memd_post_alone(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
-			uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
-			const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me,
-			struct p3l_ref *md);
 int p3l_memd_attach(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, ptl_process_id_t id, uint64_t bits,
 		    uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, const struct p3l_md_args *a,
 		    ptl_unlink_t op, struct p3l_ref *me, struct p3l_ref *md);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * core_hot.c - the straight ways of an inbox message (hot.c) and of a post (post.c) against the long ones
+ * core_hot.c - the straight ways of an inbox message (hot.c) and of a post (p3l_post.h) against the long ones
  *
  * Two regions get the same entries, descriptors, queues and messages, at random. In one everything takes the long way, which is the
  * reference; in the other the straight one is tried first. Between messages, lists and descriptors change: what the straight way has
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include "../common/tap.h"
 #include "core_env.h"
+#include "../../portals/lib/p3l_post.h"
 
 #define BUF 4096
 

@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * post.c - the usual post of a receive, straight through
+ * p3l_post.h - the usual post of a receive, straight through
  *
  * The owner, with one thread, puts a plain region that logs its events in front of an entry of a list where it matches
  * alone (p3l_pt_alone, as the caller has seen). The pools hold an ME and an MD that it has freed itself, and no event
  * that names the MD is unread. All is looked at first, then written; what differs in any point is left as it is, for
  * the long way (p3l_memd_post), which is the reference: whatever is done here, that one would have done too. No lock is
  * needed: nobody else takes from the pools (own_lock is for threads of the owner), or is in the list (polled.c).
+ *
+ * In a header, since handing over its arguments would be a fourth of the work. One call has it: PtlMEMDPost.
  */
+#ifndef P3L_POST_H
+#define P3L_POST_H
+
 #include "p3l.h"
 
 _Static_assert(P3L_MAX_ME == P3L_MAX_MD && !(P3L_MAX_ME & (P3L_MAX_ME - 1)), "indices are compared together");
 
 /* Nobody shows the values of MD @md any more, and there is nothing to give back: it can be filled at once. */
-static inline bool free_at_once(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq)
+static inline bool p3l_post_free(const struct p3l_ni *ni, const struct p3l_md *md, uint32_t eq)
 {
 	return !(md->iov | md->of | md->older) && md->eq == eq &&	/* @eq has been checked by the caller */
 	       (int32_t)(p3_load(&ni->eq[((eq & 0xffff) - 1) & (P3L_MAX_EQ - 1)].head) - (md->last_ticket + 1)) >= 0;
 }
 
 /* Room in the list, and for an index beside it if that should be wanted; there is none now. */
-static inline bool takes_more(const struct p3l_ni *ni, const struct p3l_pt *p)
+static inline bool p3l_post_fits(const struct p3l_ni *ni, const struct p3l_pt *p)
 {
 	return !p->index_log2 && p->len < ni->max_me_list && (p->len < ni->index_from || p->index_room);
 }
 
-int p3l_memd_post_alone(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base, ptl_process_id_t id,
-			uint64_t bits, uint64_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
-			const struct p3l_md_args *a, ptl_unlink_t op, int test_eq, struct p3l_ref *me_out,
-			struct p3l_ref *md_out)
+/* As p3l_memd_post(), where p3l_pt_alone() is true of the list of @base. */
+static inline int p3l_memd_post_alone(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref base,
+				      ptl_process_id_t id, uint64_t bits, uint64_t ignore, ptl_unlink_t unlink,
+				      ptl_ins_pos_t pos, const struct p3l_md_args *a, ptl_unlink_t op, int test_eq,
+				      struct p3l_ref *me_out, struct p3l_ref *md_out)
 {
 	uint32_t i = ni->me_spare - 1, k = ni->md_spare - 1, pt, prev, options, flags, gen;
 	const ptl_md_t *u = a->md;
@@ -47,7 +53,7 @@ int p3l_memd_post_alone(const struct p3l_env *env, struct p3l_ni *ni, struct p3l
 	prev = at->prev;
 	options = u->options;
 	if (p3_unlikely((options & PTL_MD_IOVEC) || u->length > UINT64_MAX - (uint64_t)(uintptr_t)u->start ||
-			u->threshold < 0 || ni->md_limbo || !free_at_once(ni, md, a->eq) || !takes_more(ni, p) ||
+			u->threshold < 0 || ni->md_limbo || !p3l_post_free(ni, md, a->eq) || !p3l_post_fits(ni, p) ||
 			prev > P3L_MAX_ME || !p3l_eq_idle(ni, (uint32_t)test_eq)))
 		goto long_way;
 
@@ -98,3 +104,5 @@ int p3l_memd_post_alone(const struct p3l_env *env, struct p3l_ni *ni, struct p3l
 long_way:
 	return p3l_memd_post(env, ni, base, id, bits, ignore, unlink, pos, a, op, test_eq, me_out, md_out);
 }
+
+#endif
