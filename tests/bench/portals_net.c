@@ -5,7 +5,7 @@
  * Figures:
  *   tcp, put          half round trips in ns, both polling: a socket without blocking; PtlEQGet
  *   tcp_wait, put_wait  the same, both asleep: recv; PtlEQWait
- *   tcp_relay         as tcp_wait, by way of two processes that pass bytes on: what an engine on each side costs at least
+ *   tcp_relay         as tcp_wait, by way of two processes that pass bytes on: what engines cost at least
  *   tcp_stream, put_stream  ns for each message of a stream that is acknowledged at its end, the receiver taking it
  *   put_stream_away   the same, the target computing all the time, in no call (application bypass)
  *   compute, compute_hit  ns of a computation at the target, alone, and while these come in
@@ -76,7 +76,8 @@ static int listen_any(uint16_t *port)
 
 static int join(uint16_t port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port) };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons(port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
