@@ -23,6 +23,8 @@
 #include "p3_knobs.h"
 #include "p3_log.h"
 
+#define SPIN_NS		50000		/* that an engine looks around before it sleeps, on a core of its own; */
+#define SPIN_SHARED_NS	5000		/* and where somebody else may need it */
 #define NAP_NS 20000000		/* between two looks whether who is waited for lives */
 
 static int64_t now_ns(void)
@@ -124,7 +126,7 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	c->node = job->node;
 	memcpy(c->key, job->key, sizeof(c->key));
 	snprintf(c->job, sizeof(c->job), "%s", job->name);
-	c->spin_ns = p3_rt_oversubscribed() ? 0 : 50000;
+	c->spin_ns = p3_rt_oversubscribed_with(1) ? SPIN_SHARED_NS : SPIN_NS;
 	c->patience = (double)k->init_timeout_s;
 	box = smartmap_guest_box();
 	if (box < 0) {

@@ -80,12 +80,18 @@ int p3_rt_cores(void)
 	return n;
 }
 
-int p3_rt_oversubscribed(void)
+int p3_rt_oversubscribed_with(uint32_t more)
 {
 	const struct p3_rt_job *j = p3_rt_get(NULL);
 
 	/* virtual nodes share the cores of one machine */
-	return j && (j->machines ? j->local_size : j->size) > (uint32_t)(node_cores > 0 ? node_cores : p3_rt_cores());
+	return j && (j->machines ? j->local_size + more : j->size + j->nodes * more) >
+		    (uint32_t)(node_cores > 0 ? node_cores : p3_rt_cores());
+}
+
+int p3_rt_oversubscribed(void)
+{
+	return p3_rt_oversubscribed_with(0);
 }
 
 /* ---- building the job ---- */

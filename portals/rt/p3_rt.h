@@ -97,5 +97,6 @@ void p3_rt_drain(void);
 /* Cores that this process may run on, and whether the job has more local ranks than cores in all. */
 int p3_rt_cores(void);
 int p3_rt_oversubscribed(void);
+int p3_rt_oversubscribed_with(uint32_t more);	/* and so many processes more on each node */
 
 #endif
