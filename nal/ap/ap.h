@@ -112,6 +112,7 @@ struct ap_card {
 	double patience;		/* seconds for a connection */
 	uint32_t asleep __attribute__((aligned(P3L_LINE)));	/* the engine: ring the bell */
 	pthread_mutex_t lock __attribute__((aligned(P3L_LINE)));	/* robust */
+	uint32_t broken;		/* somebody has died inside: nobody goes in any more */
 	uint32_t turns;			/* [lock] of taking what is parked, from 1 */
 	bool kick;			/* [lock] a rank has run its engine: peers may have something to send */
 	uint64_t used;			/* [lock] bytes of the card that are given out */
@@ -133,9 +134,9 @@ struct ap_card *ap_card_map(void *here, uint64_t room);
 void ap_card_unmap(struct ap_card *c);
 /* [lock] Memory of the card, zeroed, for good; NULL: it is full. */
 void *ap_card_get(struct ap_card *c, uint64_t n);
-/* 0; or 1: its holder has died inside, what is in there may be half done. */
+/* 0; or 1, and the lock is not held: somebody has died inside, what is in there may be half done, now and for good. */
 int ap_card_lock(struct ap_card *c);
-/* Wait until whoever is inside now has been seen outside; not for ever, since he may be stopped. */
+/* Wait until whoever is inside now has been seen outside; not for ever, since he may be stopped. 1: as above. */
 int ap_card_settle(struct ap_card *c);
 void ap_card_unlock(struct ap_card *c);
 /* [lock] The peer of local rank @i that far process @far is; made when it is first needed. NULL: no memory. */

@@ -147,13 +147,23 @@ void *ap_card_get(struct ap_card *c, uint64_t n)
 
 /* ---- lock ---- */
 
+/* What pthread_mutex_lock() has said, or the like: 0, 1 */
+static int locked(struct ap_card *c, int rc)
+{
+	if (rc == EOWNERDEAD) {
+		p3_store(&c->broken, 1);
+		rc = pthread_mutex_consistent(&c->lock);
+	}
+	if (!rc && p3_load(&c->broken)) {
+		pthread_mutex_unlock(&c->lock);
+		rc = EOWNERDEAD;
+	}
+	return rc != 0;
+}
+
 int ap_card_lock(struct ap_card *c)
 {
-	int rc = pthread_mutex_lock(&c->lock);
-
-	if (rc == EOWNERDEAD)
-		pthread_mutex_consistent(&c->lock);
-	return rc != 0;
+	return locked(c, pthread_mutex_lock(&c->lock));
 }
 
 int ap_card_settle(struct ap_card *c)
@@ -166,11 +176,12 @@ int ap_card_settle(struct ap_card *c)
 	t.tv_sec += t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
 	rc = pthread_mutex_timedlock(&c->lock, &t);
-	if (rc == EOWNERDEAD)
-		pthread_mutex_consistent(&c->lock);
-	if (rc != ETIMEDOUT)
-		pthread_mutex_unlock(&c->lock);
-	return rc == EOWNERDEAD;
+	if (rc == ETIMEDOUT)
+		return 0;
+	if (locked(c, rc))
+		return 1;
+	pthread_mutex_unlock(&c->lock);
+	return 0;
 }
 
 void ap_card_unlock(struct ap_card *c)
@@ -193,10 +204,10 @@ struct fr_peer *ap_card_peer(struct ap_card *c, uint32_t i, uint32_t far)
 		return NULL;
 	p->link = &c->far[far];
 	fr_open(r->e, p, f->id, f->uid, f->jid, c->n_local + 1 + far);
-	if (f->id.pid == PTL_PID_ANY) {
+	if (f->id.pid == PTL_PID_ANY)
 		p->open = false;		/* it never was */
+	if (!p->open || p3_load(&f->gone))
 		fr_gone(r->e, p);
-	}
 	return p;
 }
 

@@ -578,8 +578,10 @@ static void acquire(struct ev_loop *loop)
 {
 	struct nic *c = ev_userdata(loop);
 
-	if (ap_card_lock(c->card))
-		c->broken = true;
+	if (ap_card_lock(c->card)) {		/* no step of what follows is safe */
+		p3_warn("ptl-nic: a rank has died amid the engine's state: the other nodes cannot be reached any more");
+		_exit(1);
+	}
 	c->now = now_ns();
 	if (c->card->kick)
 		after_ranks(c);
@@ -633,7 +635,7 @@ static bool turn(struct nic *c)
 	}
 	ev_run(c->loop, sleep ? EVRUN_ONCE : EVRUN_NOWAIT);
 	p3_store(&c->card->asleep, 0);
-	return !c->broken;
+	return true;
 }
 
 /* ---- start ---- */

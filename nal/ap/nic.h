@@ -34,7 +34,6 @@ struct nic {
 	ev_io hear;
 	ev_timer timer;
 	bool accepting;
-	bool broken;			/* a rank has died with the card's lock: what is in there may be half done */
 	bool blind;			/* the kernel cannot tell of all ranks when they die */
 	int64_t now, busy;		/* time; the last thing that happened */
 	uint8_t *bye;			/* [nodes * n_local] BYE of that rank is due there: NIC_BYE_* */

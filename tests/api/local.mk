@@ -248,6 +248,7 @@ tests_api_t_engine_SOURCES = tests/api/t_engine.c tests/api/ptl.h
 tests_api_t_engine_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_engine_LDADD = $(T_LIBS)
 P3_TESTS += fault/engine-kill:tests/api/t_engine:ranks=4,pernode=2,warns,env=PTL_NAL=ap \
+	fault/engine-inside:tests/api/t_engine:ranks=4,pernode=2,killed=1,warns,args=inside,env=PTL_NAL=ap \
 	fault/engine-kill-amid:tests/api/t_engine:ranks=4,pernode=2,warns,args=amid,env=PTL_NAL=ap
 
 # A process and itself, by frames, over a network that loses, doubles, reorders and breaks them.
