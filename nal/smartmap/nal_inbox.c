@@ -152,14 +152,15 @@ bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_la
 			if (p3_likely(v != P3L_OTHER)) {
 				P3_PROBE3(inbox_take, l, from, lane->head);
 				P3_TRACED(take(l));
-				p3l_lane_advance(l, lane, (uint32_t)lines);
-				p3l_lane_release(l, lane);
-				taken(ni, lane, h.rlength);
+				/* first: who finds his lane empty may put again, and have that acknowledged */
 				if (p3_unlikely(v == P3L_MATCHED && src && done.ack)) {
 					p3l_ack(&ni->env, src, (struct p3l_ref){ h.md, h.md_gen }, l->slot, h.pt,
 						h.match_bits, done.off, h.rlength, done.mlength);
 					wake(ni, src);
 				}
+				p3l_lane_advance(l, lane, (uint32_t)lines);
+				p3l_lane_release(l, lane);
+				taken(ni, lane, h.rlength);
 				P3_TRACED(pop());
 				continue;
 			}
