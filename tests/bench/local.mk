@@ -33,6 +33,8 @@ tests_bench_portals_copy_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_portals_copy_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_bench_portals_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_portals_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_bench_portals_net_LDADD += nal/smartmap/libsmartmap-malloc.la
+tests_bench_portals_net_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_bench_smartmap_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_smartmap_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 endif

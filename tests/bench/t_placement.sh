@@ -92,7 +92,7 @@ run hier --rounds 1 --only allreduce
 ok $? two_levels_are_switched_by_the_papers_variable
 run halo --rounds 1 --only halo2
 grep -q '^16 4 mpi_halo --dims 2 .*nal=gp smartmap=try' "$work/runs" && grep -q 'nal=gp smartmap=no' "$work/runs" &&
-	[ "$(head -n 1 "$BUILD/placement/halo2.tsv")" = "$(printf 'bytes\tgp+smartmap\tgp')" ]
+	[ "$(head -n 1 "$BUILD/placement/halo2.tsv")" = "$(printf 'bytes\tgp+smartmap\tgp\tap+smartmap\tap')" ]
 ok $? a_column_for_each_network_with_smartmap_and_without
 run placement -n 4 -N 4
 [ $? != 0 ] && grep -q 'are on one node' "$work/err"

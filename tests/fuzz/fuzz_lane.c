@@ -117,7 +117,7 @@ static void look_straight(struct p3l_lane_hdr *lane, bool alone)
 
 		sink.known = &known;
 		rc = p3l_inbox_hot(&env, ni, lane, FROM, &sink, n & 1);
-		must(rc <= 0 || (sink.got && m->len + 8u * (m->flags & 1) + 4u * (m->flags & 2) <= P3L_BODY));
+		must(rc <= 0 || (sink.got && m->len <= P3L_LANE_MAX));
 		must(n++ <= ni->lane_lines);
 	} while (rc > 0);
 	env.single = false;

@@ -37,7 +37,7 @@ tests_fuzz_fuzz_lane_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_fuzz_fuzz_lane_LDADD = $(core)
 P3_TESTS += fault/fuzz-lane:tests/fuzz/t_smoke.sh:args=lane+2000
 
-# What the runtime reads about the job; compiled with p3_pmi.c, which it looks into.
+# What the runtime reads about the job, and what launchers say.
 check_PROGRAMS += tests/fuzz/fuzz_rt
 tests_fuzz_fuzz_rt_SOURCES = tests/fuzz/fuzz_rt.c tests/fuzz/fuzz.h tests/fuzz/smoke.c
 tests_fuzz_fuzz_rt_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/rt

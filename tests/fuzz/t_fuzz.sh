@@ -41,7 +41,7 @@ target frame -D_GNU_SOURCE "$src/tests/fuzz/fuzz_frame.c" "$w" "$src"/nal/frame/
 	"$src"/portals/lib/*.c
 target lane -D_GNU_SOURCE "$src/tests/fuzz/fuzz_lane.c" "$src"/portals/lib/*.c
 rt="$src/portals/rt/p3_*.c $src/portals/api/ptl_rank.c"
-target rt -D_GNU_SOURCE "$src/tests/fuzz/fuzz_rt.c" "$src"/portals/rt/p3_[!p]*.c "$src/portals/api/ptl_rank.c"
+target rt -D_GNU_SOURCE "$src/tests/fuzz/fuzz_rt.c" $rt
 target exch -D_GNU_SOURCE "$src/tests/fuzz/fuzz_exch.c" "$src/nal/smartmap/smap_own.c"
 target trace -D_GNU_SOURCE -DLIBDIR_BASE='"lib"' "$src/tests/fuzz/fuzz_trace.c" "$src/portals/api/misc.c"
 target look -D_GNU_SOURCE "$src/tests/fuzz/fuzz_look.c" "$src/tools/json.c" "$src"/portals/look/*.c \
