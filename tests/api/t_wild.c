@@ -7,14 +7,19 @@
 
 #include <sys/mman.h>
 
+enum { AROUND = 1 << 20 };
 enum { LEN = 40000, NONE_THERE, HALF_THERE, NOT_WRITABLE, IN_A_VECTOR, KINDS };
 
 /* LEN bytes of the target's, as it should not be. 0: fine ones */
 static char *memory_of(int kind)
 {
 	size_t size = (LEN + 8191) & ~4095UL;
-	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* amid addresses that are taken: what is mapped meanwhile would fill a hole at the border */
+	char *around = mmap(NULL, 2 * AROUND, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
 
+	if (around == MAP_FAILED)
+		bail("no memory");
+	p = mmap(around + AROUND, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (p == MAP_FAILED)
 		bail("no memory");
 	p_fill(p, LEN, 1);
@@ -27,7 +32,7 @@ static char *memory_of(int kind)
 
 static void release(char *p)
 {
-	munmap(p, (LEN + 8191) & ~4095UL);
+	munmap(p - AROUND, 2 * AROUND);
 }
 
 /* The END of an operation at its target; a START may come before it. */
