@@ -10,10 +10,7 @@ _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
 #define MD_OPTIONS	((2 * PTL_MD_EVENT_END_DISABLE - 1) | PTL_MD_UNLINK_EVENT_NP | PTL_MD_UNLINK_EVENT_MANUAL_NP | \
 			 PTL_MD_XT_NP)		/* all that there are */
 
-/*
- * @own: puts come by the inbox, so nobody but us will write these bytes, and there is no need to ask the NAL. But for
- * what is longer than an inbox takes: such memory is got, or filled by peers otherwise.
- */
+/* @own: nobody but us will touch these bytes, so there is no need to ask the NAL about them. */
 static inline __attribute__((always_inline)) int md_args(struct nal_ni *ni, const ptl_md_t *md, bool own,
 							 struct p3l_md_args *a)
 {
@@ -28,7 +25,7 @@ static inline __attribute__((always_inline)) int md_args(struct nal_ni *ni, cons
 	if (!(md->options & PTL_MD_IOVEC)) {
 		if (!md->start && md->length && md->length < 4096)
 			return PTL_MD_ILLEGAL;	/* a NULL buffer; a window over the whole process is longer */
-		if (!own || md->length > PTL_INLINE_MAX_NP)
+		if (!own)
 			a->flags = ni->nal->direct(md->start, md->length);
 		return PTL_OK;
 	}
