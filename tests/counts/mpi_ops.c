@@ -12,7 +12,7 @@
 
 #define BATCHES 100
 
-static char buf[1 << 16];
+static char *buf;
 static int rank, n;
 
 __attribute__((noinline)) void counted(void (*fn)(void));
@@ -46,16 +46,17 @@ static void pingpong(int len)
 
 static void syscalls(void)
 {
-	static const int len[] = { 0, 8, 1024, 16384, 65536 };
+	static const int len[] = { 0, 8, 1024, 16384, 65536, 262144, 1 << 20 };
+	enum { LENGTHS = sizeof(len) / sizeof(*len) };
 	const char *why;
 	int bad = 0;
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < LENGTHS; i++)
 		pingpong(len[i]);
 	why = sys_count_from_now();
 	if (!rank)
-		SYS_SAY("1..5\n");
-	for (int i = 0; i < 5; i++) {
+		SYS_SAY("1..%d\n", LENGTHS);
+	for (int i = 0; i < LENGTHS; i++) {
 		int quiet = 0, other = 0;
 
 		for (int b = 0; b < BATCHES; b++) {
@@ -88,6 +89,9 @@ int main(int argc, char **argv)
 	void (*fn)(void);
 
 	MPI_Init(&argc, &argv);
+	buf = calloc(1, 1 << 20);
+	if (!buf)
+		return 2;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (argc < 2)
 		return 2;
