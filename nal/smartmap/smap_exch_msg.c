@@ -111,12 +111,21 @@ void smap_exch_drop(const int *fds, int *n)
 /* 1: a message; 0: none yet; -ESRCH: the other end is gone; -EPROTO: not ours. Other versions pass (see version). */
 int smap_exch_get(int fd, struct smap_msg *m, int *fds, int *n)
 {
+	int max = n ? *n : 0;
 	ssize_t r;
 
 	memset(m, 0, sizeof(*m));
 	r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
-	if (r == -ECONNRESET)	/* it closed with words of ours unread; what it said last is still in the queue */
+	/*
+	 * Once more before it is taken for gone: what it said last may be in the queue. It closed with words of ours
+	 * unread; or it spoke and closed while we were in the kernel, which looks at the queue first, then whether the
+	 * other end is open.
+	 */
+	if (r == -ECONNRESET || !r) {
+		if (n)
+			*n = max;
 		r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);
+	}
 	if (r < 0 && n)
 		*n = 0;
 	if (r == -EAGAIN)

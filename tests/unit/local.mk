@@ -6,6 +6,10 @@ check_PROGRAMS += tests/unit/smap_space
 tests_unit_smap_space_SOURCES = tests/unit/smap_space.c nal/smartmap/smap_space.c nal/smartmap/smap_space.h
 tests_unit_smap_space_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
 P3_TESTS += unit/smap_space:tests/unit/smap_space
+check_PROGRAMS += tests/unit/smap_exch
+tests_unit_smap_exch_SOURCES = tests/unit/smap_exch.c
+tests_unit_smap_exch_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
+P3_TESTS += unit/smap_exch:tests/unit/smap_exch
 # links between virtual nodes, on a clock of their own
 check_PROGRAMS += tests/unit/links
 tests_unit_links_SOURCES = tests/unit/links.c $(model_sources)
