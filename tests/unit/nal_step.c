@@ -223,7 +223,7 @@ static struct sleeper {
 	pthread_t thread;
 } first, second;
 static __thread struct sleeper *self;
-static sem_t ready_sem;			/* the second thread sleeps, or has gone */
+static sem_t ready_sem;			/* the second thread sleeps, or has gone: whoever lets it run waits for that */
 static bool lost;
 static int wakes;
 static bool owner_asleep;
@@ -237,6 +237,15 @@ static bool ready_for(void *arg)
 	return yes;
 }
 
+static void second_wakes(void)
+{
+	if (!second.asleep)
+		return;
+	second.asleep = false;
+	sem_post(&second.woken);
+	sem_wait(&ready_sem);
+}
+
 static long t_syscall(long nr, uint32_t *addr, int op, int val, ...)
 {
 	if (nr != SYS_futex)
@@ -244,10 +253,7 @@ static long t_syscall(long nr, uint32_t *addr, int op, int val, ...)
 	if (op == FUTEX_WAKE) {
 		wakes++;
 		first.asleep = owner_asleep = false;
-		if (second.asleep) {
-			second.asleep = false;
-			sem_post(&second.woken);
-		}
+		second_wakes();
 		return 1;
 	}
 	step();
@@ -289,11 +295,7 @@ static void second_enters(void)
 static void second_leaves(void)		/* by its time limit */
 {
 	second.gone = true;
-	if (second.asleep) {
-		second.asleep = false;
-		sem_post(&second.woken);
-	}
-	sem_wait(&ready_sem);
+	second_wakes();
 	pthread_join(second.thread, NULL);
 	second.thread = 0;
 }
