@@ -114,25 +114,44 @@ static void reply_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
 	e->logged = true;
 }
 
-/* @n more bytes of a message. */
-static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wire_hdr *h, const uint8_t *data)
+/* @n bytes of a message, @at from its start. */
+static void place(struct fr_engine *e, struct fr_in *in, uint64_t at, const uint8_t *data, uint64_t n)
 {
-	struct fr_in *in = &p->ch[k].in;
-	uint64_t room = in->got < in->room ? in->room - in->got : 0, n = h->paylen < room ? h->paylen : room;
+	uint64_t room = at < in->room ? in->room - at : 0;
 
+	if (n > room)
+		n = room;
 	/* the copy does not write to the frame */
-	if (in->keep && n && !fr_copy(e, true, in->start, in->iov, in->iov_n, in->off + in->got, in->direct,
+	if (in->keep && n && !fr_copy(e, true, in->start, in->iov, in->iov_n, in->off + at, in->direct,
 				      (uint8_t *)(uintptr_t)data, n))
 		in->fail = PTL_NI_FAULT_NP;
-	if (h->flags & WIRE_F_FAULT)
+}
+
+/* A frame with @n bytes of a message has been placed. */
+static void placed(struct fr_engine *e, struct fr_peer *p, int k, uint16_t flags, uint32_t n)
+{
+	struct fr_in *in = &p->ch[k].in;
+
+	if (flags & WIRE_F_FAULT)
 		in->fail = PTL_NI_FAULT_NP;
-	in->got += h->paylen;
+	in->got += n;
 	if (in->got < in->len)
 		return;
 	if (k == FR_REQUEST)
 		put_done(e, p, in);
 	else
 		reply_done(e, p, in);
+}
+
+/* More of a message; @data NULL: fr_piece() brings it. */
+static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct fr_in *in = &p->ch[k].in;
+
+	if (!data)
+		return;
+	place(e, in, in->got, data, h->paylen);
+	placed(e, p, k, h->flags, h->paylen);
 }
 
 /* Only the owner may take it: it is for a polled portal, or behind one that waits for such a one. */
@@ -143,12 +162,12 @@ static bool for_owner(const struct fr_engine *e, const struct fr_peer *p, uint32
 }
 
 /* A long one is dropped, as it is refused on the node. */
-static enum verdict put_aside(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *frame)
+static enum verdict put_aside(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
 {
 	struct fr_in *in = &p->ch[FR_REQUEST].in;
 
-	if (h->paylen == h->rlength && h->rlength <= FR_COPY) {
-		if (!e->park(e, p, frame, WIRE_HDR + h->paylen))
+	if (data && h->paylen == h->rlength && h->rlength <= FR_COPY) {
+		if (!e->park(e, p, data - WIRE_HDR, WIRE_HDR + h->paylen))
 			return BUSY;
 		if (!p->parked++)
 			p->parked_pt[0] = p->parked_pt[1] = 0;
@@ -162,7 +181,7 @@ static enum verdict put_aside(struct fr_engine *e, struct fr_peer *p, const stru
 	if (h->md != WIRE_NO_MD)
 		p->want++;
 	*in = (struct fr_in){ .on = true, .len = h->rlength, .h = *h };
-	take(e, p, FR_REQUEST, h, frame + WIRE_HDR);
+	take(e, p, FR_REQUEST, h, data);
 	return TAKEN;
 }
 
@@ -208,7 +227,7 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 	if (in->on || !number_ok(p, h))
 		return WRONG;
 	if (for_owner(e, p, h->pt))
-		return put_aside(e, p, h, data - WIRE_HDR);
+		return put_aside(e, p, h, data);
 	core_hdr(p, h, P3L_PUT, &c);
 	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
@@ -438,45 +457,59 @@ static bool go_on(struct fr_engine *e, struct fr_peer *p)
 	return true;
 }
 
-bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
+/* A frame has been taken whole. */
+static bool settled(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint8_t type, uint16_t flags,
+		    uint64_t rlength)
 {
-	const uint8_t *data = frame + WIRE_HDR;
-	struct wire_hdr h;
-	enum wire_err err = wire_decode(frame, n, &h);
+	if (type == WIRE_PUT || type == WIRE_GET || type == WIRE_GETPUT) {
+		p->in_count++;
+		p->in_length += rlength;
+	}
+	c->expect++;
+	p->untold++;
+	c->told_again = c->told_busy = false;
+	if ((flags & WIRE_F_ASK) || p->untold >= FR_WINDOW / 4 || e->hasty)
+		p->tell = true;
+	return go_on(e, p);
+}
+
+static bool bad(struct fr_engine *e)
+{
+	e->stats.bad++;
+	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
+	return false;
+}
+
+enum headed { BAD, OVER /* nothing more to do with it */, WANTED, RESUMED };
+
+/* A frame of @p's link, whose header is @h. @data: its payload; NULL: fr_piece() brings that. */
+static enum headed head(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
 	enum verdict v = WRONG;
 	struct fr_chan *c;
 	int k;
 
-	if (p->gone)
-		return true;
-	if (err == WIRE_OK)
-		err = n != WIRE_HDR + h.paylen ? WIRE_E_LENGTH : wire_check_payload(&h, data);
-	if (err != WIRE_OK) {
-		e->stats.bad++;
-		p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
-		return e->link->lossy;
-	}
-	if (h.src_nid != p->id.nid || h.src_pid != p->id.pid || h.src_uid != p->uid || h.jid != p->jid ||
-	    h.dst_nid != e->l->nid || h.dst_pid != e->l->pid)
-		goto wrong;
+	if (h->src_nid != p->id.nid || h->src_pid != p->id.pid || h->src_uid != p->uid || h->jid != p->jid ||
+	    h->dst_nid != e->l->nid || h->dst_pid != e->l->pid)
+		return BAD;
 	e->stats.frames_in++;
 	p->heard++;
-	fr_acked(e, p, &h);
-	if (h.type == WIRE_NOP && (h.flags & WIRE_F_BYE)) {
+	fr_acked(e, p, h);
+	if (h->type == WIRE_NOP && (h->flags & WIRE_F_BYE)) {
 		fr_gone(e, p);
-		return true;
+		return OVER;
 	}
-	if (h.type == WIRE_NOP) {
-		if ((h.flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && !go_back(e, p, &h))
-			goto wrong;
-		if (h.flags & WIRE_F_ASK)
+	if (h->type == WIRE_NOP) {
+		if ((h->flags & (WIRE_F_AGAIN | WIRE_F_BUSY)) && !go_back(e, p, h))
+			return BAD;
+		if (h->flags & WIRE_F_ASK)
 			p->tell = true;
-		return go_on(e, p);
+		return OVER;
 	}
-	k = wire_channel(&h);
+	k = wire_channel(h);
 	c = &p->ch[k];
-	if (h.seq != c->expect) {
-		if (wire_before(h.seq, c->expect)) {	/* our acknowledgement was lost: say it again */
+	if (h->seq != c->expect) {
+		if (wire_before(h->seq, c->expect)) {	/* our acknowledgement was lost: say it again */
 			e->stats.twice++;
 			p->tell = true;
 		} else {
@@ -486,41 +519,144 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 				fr_nop(e, p, k, WIRE_F_AGAIN);
 			}
 		}
-		return go_on(e, p);
+		return OVER;
 	}
-	P3_PROBE5(frame_in, p->slot, k, h.seq, h.type, h.paylen);
+	if (c->part.on)			/* it was coming when its connection ended */
+		return h->type == c->part.type && h->paylen == c->part.len ? RESUMED : BAD;
+	P3_PROBE5(frame_in, p->slot, k, h->seq, h->type, h->paylen);
 	P3_TRACE_BEGAN(began);
-	P3_TRACED(frame(p->slot, (unsigned)k, h.seq));
-	switch (h.type) {
-	case WIRE_PUT: v = put(e, p, &h, data); break;
-	case WIRE_GET: v = get(e, p, &h); break;
-	case WIRE_GETPUT: v = getput(e, p, &h, data); break;
-	case WIRE_ACK: v = ack(e, p, &h); break;
-	case WIRE_REPLY: v = reply(e, p, &h, data); break;
-	case WIRE_DATA: v = data_frame(e, p, &h, data); break;
+	P3_TRACED(frame(p->slot, (unsigned)k, h->seq));
+	switch (h->type) {
+	case WIRE_PUT: v = put(e, p, h, data); break;
+	case WIRE_GET: v = get(e, p, h); break;
+	case WIRE_GETPUT: v = getput(e, p, h, data); break;
+	case WIRE_ACK: v = ack(e, p, h); break;
+	case WIRE_REPLY: v = reply(e, p, h, data); break;
+	case WIRE_DATA: v = data_frame(e, p, h, data); break;
 	}
-	P3_TRACED(in(v == TAKEN ? began : 0, p->slot, (unsigned)k, h.seq, h.type, h.paylen));
+	P3_TRACED(in(v == TAKEN ? began : 0, p->slot, (unsigned)k, h->seq, h->type, h->paylen));
 	P3_TRACED(pop());
 	if (v == WRONG)
-		goto wrong;
+		return BAD;
 	if (v == BUSY) {
 		e->stats.busy++;
 		c->told_busy = true;
 		fr_nop(e, p, k, WIRE_F_BUSY);
+		return OVER;
+	}
+	return WANTED;
+}
+
+bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
+{
+	const uint8_t *data = frame + WIRE_HDR;
+	struct wire_hdr h;
+	enum wire_err err = wire_decode(frame, n, &h);
+
+	if (p->gone)
+		return true;
+	if (err == WIRE_OK)
+		err = n != WIRE_HDR + h.paylen ? WIRE_E_LENGTH : wire_check_payload(&h, data);
+	if (err != WIRE_OK)
+		return bad(e) || e->link->lossy;
+	switch (head(e, p, &h, data)) {
+	case BAD:
+		return bad(e);
+	case OVER:
 		return go_on(e, p);
+	case WANTED:
+		return settled(e, p, &p->ch[wire_channel(&h)], h.type, h.flags, h.rlength);
+	case RESUMED:
+		p->ch[wire_channel(&h)].part.came = 0;
+		p->ch[wire_channel(&h)].part.flags = h.flags;
+		p->coming = 1 + (uint32_t)wire_channel(&h);
+		fr_piece(e, p, data, h.paylen);
 	}
-	if (h.type == WIRE_PUT || h.type == WIRE_GET || h.type == WIRE_GETPUT) {
-		p->in_count++;
-		p->in_length += h.rlength;
+	return true;
+}
+
+/* ---- frames that come in pieces ---- */
+
+enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
+{
+	struct fr_chan *c;
+	struct wire_hdr h;
+
+	p->coming = 0;
+	if (wire_decode(hdr, WIRE_HDR, &h) != WIRE_OK) {
+		bad(e);
+		return FR_NO;
 	}
-	c->expect++;
-	p->untold++;
-	c->told_again = c->told_busy = false;
-	if ((h.flags & WIRE_F_ASK) || p->untold >= FR_WINDOW / 4 || e->hasty)
-		p->tell = true;
-	return go_on(e, p);
-wrong:
-	e->stats.bad++;
-	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
-	return false;
+	if (h.paylen <= FR_COPY || (h.flags & WIRE_F_SUM) ||
+	    (h.type != WIRE_PUT && h.type != WIRE_REPLY && h.type != WIRE_DATA))
+		return FR_WHOLE;
+	if (p->gone)
+		return FR_PIECES;
+	c = &p->ch[wire_channel(&h)];
+	switch (head(e, p, &h, NULL)) {
+	case BAD:
+		bad(e);
+		return FR_NO;
+	case OVER:
+		break;
+	case WANTED:
+		c->part = (struct fr_part){ .on = true, .type = h.type, .flags = h.flags, .seq = h.seq,
+					    .len = h.paylen, .rlength = h.rlength };
+		/* fallthrough */
+	case RESUMED:
+		c->part.came = 0;
+		c->part.flags = h.flags;
+		p->coming = 1 + (uint32_t)wire_channel(&h);
+	}
+	go_on(e, p);
+	return FR_PIECES;
+}
+
+uint32_t fr_where(struct fr_engine *e, struct fr_peer *p, struct wire_vec *v, uint32_t max)
+{
+	const struct fr_part *part;
+	const struct fr_in *in;
+	uint64_t at, n;
+
+	if (!p->coming)
+		return 0;
+	part = &p->ch[p->coming - 1].part;
+	in = &p->ch[p->coming - 1].in;
+	at = in->got + part->came;
+	if (!in->keep || in->fail || at >= in->room || !(in->direct || e->raw))
+		return 0;
+	n = part->len - part->came;
+	if (n > in->room - at)
+		n = in->room - at;
+	return fr_segments(e, in->start, in->iov, in->iov_n, in->off + at, n, v, max, &n);
+}
+
+void fr_piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint32_t n)
+{
+	struct fr_part *part;
+	struct fr_chan *c;
+	uint32_t k;
+
+	if (!p->coming)
+		return;
+	k = p->coming - 1;
+	c = &p->ch[k];
+	part = &c->part;
+	if (n > part->len - part->came)
+		n = part->len - part->came;
+	if (data && !c->in.fail)
+		place(e, &c->in, c->in.got + part->came, data, n);
+	part->came += n;
+	if (part->came < part->len)
+		return;
+	p->coming = 0;
+	part->on = false;
+	placed(e, p, (int)k, part->flags, part->len);
+	settled(e, p, c, part->type, part->flags, part->rlength);
+}
+
+void fr_unplaced(struct fr_peer *p)
+{
+	if (p->coming)
+		p->ch[p->coming - 1].in.fail = PTL_NI_FAULT_NP;
 }

@@ -77,13 +77,33 @@ static void number(struct fr_peer *p, struct fr_msg *m)
 		w->reply = m->reply;
 }
 
+/*
+ * How much of @m's next @left bytes the link may read from the MD as one frame, 0: they are copied. Short messages are
+ * one frame; the end of a long one is copied, since it must be told there if a byte before it could not be read.
+ */
+static uint32_t by_reference(struct fr_engine *e, const struct fr_msg *m, uint64_t left)
+{
+	struct wire_vec v[FR_SEGS];
+	uint64_t n;
+
+	if (!e->bulk || m->buf || !(m->direct || e->raw) || m->len <= WIRE_PAYLOAD || left <= FR_TAIL)
+		return 0;
+	left -= FR_TAIL;
+	if (left > e->bulk)
+		left = e->bulk;
+	if (!m->iov)
+		return (uint32_t)left;
+	fr_segments(e, m->start, m->iov, m->iov_n, m->off + m->made, left, v, FR_SEGS, &n);
+	return n < left && n < WIRE_PAYLOAD ? 0 : (uint32_t)n;	/* rather one copy than many small frames */
+}
+
 /* One more frame in out[]. */
-static bool make(struct fr_peer *p, struct fr_chan *c)
+static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 {
 	struct fr_msg *m = c->q;
 	struct fr_out *o;
 
-	if (!m || c->next - c->base >= FR_WINDOW)
+	if (!m || c->next - c->base >= FR_WINDOW || c->flight >= FR_FLIGHT)
 		return false;
 	if (!m->begun && wants_answer(m)) {
 		if (p->req_next - p->req_done >= FR_REQS)
@@ -94,12 +114,16 @@ static bool make(struct fr_peer *p, struct fr_chan *c)
 	o->msg = m;
 	o->off = m->made;
 	o->first = !m->begun;
-	o->len = m->len - m->made < WIRE_PAYLOAD ? (uint32_t)(m->len - m->made) : WIRE_PAYLOAD;
+	o->len = by_reference(e, m, m->len - m->made);
+	o->ref = o->len;
+	if (!o->ref)
+		o->len = m->len - m->made < WIRE_PAYLOAD ? (uint32_t)(m->len - m->made) : WIRE_PAYLOAD;
 	P3_PROBE5(frame_out, p->slot, c - p->ch, c->next, m->h.type, o->len);
 	P3_TRACED(out(&m->trace, p->slot, (unsigned)(c - p->ch), c->next, o->len, o->first));
 	m->begun = true;
 	m->made += o->len;
 	m->frames++;
+	c->flight += o->len;
 	c->next++;
 	if (m->made == m->len) {
 		c->q = m->next;
@@ -116,14 +140,46 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 			*flags |= WIRE_F_FAULT;
 		return m->buf + o->off;
 	}
-	if (m->direct && !m->iov)
+	if (m->direct && !m->iov && !m->fault)
 		return fr_at(e, m->start + m->off + o->off);
-	if (!fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct, e->scratch, o->len)) {
+	if (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct, e->scratch,
+				 o->len)) {
 		__builtin_memset(e->scratch, 0, o->len);
 		m->fault = true;
 		*flags |= WIRE_F_FAULT;
 	}
 	return e->scratch;
+}
+
+/* Pieces of a frame that the link reads from the MD, or of zeroes where that has failed. */
+static uint32_t pieces(struct fr_engine *e, struct fr_msg *m, const struct fr_out *o, struct wire_vec *v,
+		       uint16_t *flags)
+{
+	static uint8_t zeroes[WIRE_BULK / FR_SEGS];	/* never written */
+	uint32_t n = 0;
+	uint64_t there = 0;
+
+	if (!m->fault)
+		n = fr_segments(e, m->start, m->iov, m->iov_n, m->off + o->off, o->len, v, FR_SEGS, &there);
+	if (there == o->len)
+		return n;
+	m->fault = true;		/* the list is not what it was when the frame was made */
+	*flags |= WIRE_F_FAULT;
+	n = 0;
+	for (uint32_t left = o->len, k; left; left -= k) {
+		k = left < sizeof(zeroes) ? left : (uint32_t)sizeof(zeroes);
+		v[n++] = (struct wire_vec){ zeroes, k };
+	}
+	return n;
+}
+
+void fr_fault(struct fr_peer *p, uint64_t tag)
+{
+	struct fr_chan *c = &p->ch[tag >> 32 & 1];
+	uint32_t seq = (uint32_t)tag;
+
+	if (!p->gone && seq - c->base < c->next - c->base)
+		c->out[seq % FR_WINDOW].msg->fault = true;
 }
 
 /* What rides on every frame; true: the link has taken it, and the other side will be told. */
@@ -149,54 +205,150 @@ static bool give(struct fr_engine *e, struct fr_peer *p, struct wire_hdr *h, con
 	return true;
 }
 
-static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint32_t seq)
+/* The header of frame @seq, but for its payload. */
+static void header(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint32_t seq, struct wire_hdr *h)
 {
 	struct fr_out *o = &c->out[seq % FR_WINDOW];
 	struct fr_msg *m = o->msg;
 	bool last = o->off + o->len == m->len;
+
+	if (o->first) {
+		*h = m->h;
+	} else {
+		fr_head(e, p, WIRE_DATA, h);
+		h->flags = m->answer ? WIRE_F_ANSWER : 0;
+		h->roffset = o->off;
+	}
+	h->seq = seq;
+	h->paylen = o->len;
+	/* ask where somebody waits for the acknowledgement: an END, or room */
+	if ((last && (m->sending || m->op)) || c->next - c->base >= FR_WINDOW / 2 || c->flight >= FR_FLIGHT / 2 ||
+	    p->full || (!e->more && (!e->free_bufs || !e->free_msgs)) || e->hasty)
+		h->flags |= WIRE_F_ASK;
+}
+
+static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint32_t seq)
+{
+	const struct fr_out *o = &c->out[seq % FR_WINDOW];
 	const void *data = NULL;
 	struct wire_hdr h;
 
-	if (o->first) {
-		h = m->h;
-	} else {
-		fr_head(e, p, WIRE_DATA, &h);
-		h.flags = m->answer ? WIRE_F_ANSWER : 0;
-		h.roffset = o->off;
+	if (o->ref) {			/* made for another link: who has that one sends it */
+		p->blocked = true;
+		return false;
 	}
-	h.seq = seq;
-	h.paylen = o->len;
-	/* ask where somebody waits for the acknowledgement: an END, or room */
-	if ((last && (m->sending || m->op)) || c->next - c->base >= FR_WINDOW / 2 ||
-	    p->full || (!e->more && (!e->free_bufs || !e->free_msgs)) || e->hasty)
-		h.flags |= WIRE_F_ASK;
+	header(e, p, c, seq, &h);
 	if (o->len)
-		data = payload(e, m, o, &h.flags);
+		data = payload(e, o->msg, o, &h.flags);
 	return give(e, p, &h, data);
 }
 
-/* One frame of a channel, if it has one to send. */
-static bool one(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
+/* The next frame of a channel whose @at is the next to be sent: is there one that may go? */
+static bool may_go(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint32_t at)
 {
-	const struct fr_out *o;
+	return !c->hold && !(c->probe && at != c->base) && (at != c->next || make(e, p, c));
+}
 
-	if (c->hold || (c->probe && c->sent != c->base) || (c->sent == c->next && !make(p, c)) || !send(e, p, c,
-		c->sent))
-		return false;
-	o = &c->out[c->sent++ % FR_WINDOW];
-	/* what a reliable link has taken is not read again: the get is over here before its initiator can say so */
+/* What a reliable link has taken is not read again: the get is over here before its initiator can say so. */
+static void went(struct fr_engine *e, const struct fr_out *o)
+{
 	if (!e->link->lossy && o->msg->op && o->off + o->len == o->msg->len) {
 		P3_TRACED(push(&o->msg->trace));
 		read_out(e, o->msg, PTL_NI_OK);
 		P3_TRACED(pop());
 	}
+}
+
+/* One frame of a channel, if it has one to send. */
+static bool one(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
+{
+	if (!may_go(e, p, c, c->sent) || !send(e, p, c, c->sent))
+		return false;
+	went(e, &c->out[c->sent++ % FR_WINDOW]);
 	if (e->link->lossy && !c->again_at)
 		c->again_at = e->now + (e->rto << c->tries);
 	return true;
 }
 
+static bool add(struct fr_engine *e, struct fr_peer *p, int k, struct fr_batch *b)
+{
+	struct fr_chan *c = &p->ch[k];
+	struct wire_frame *f = &b->f[b->n];
+	struct wire_vec *v = b->v[b->n];
+	struct wire_hdr h;
+	struct fr_out *o;
+
+	if (!may_go(e, p, c, b->at[k]))
+		return false;
+	o = &c->out[b->at[k] % FR_WINDOW];
+	header(e, p, c, b->at[k], &h);
+	*f = (struct wire_frame){ .hdr = b->hdr[b->n], .v = v, .len = o->len, .stays = o->ref, .whose = p,
+				  .tag = (uint64_t)k << 32 | b->at[k] };
+	if (o->ref) {
+		f->n = pieces(e, o->msg, o, v, &h.flags);
+	} else if (o->len) {
+		v->at = (void *)(uintptr_t)payload(e, o->msg, o, &h.flags);
+		v->len = o->len;
+		f->n = 1;
+		b->full = v->at == e->scratch;
+	}
+	h.ack[0] = p->ch[0].expect;
+	h.ack[1] = p->ch[1].expect;
+	h.done = p->done;
+	wire_encode(&h, b->hdr[b->n]);
+	b->at[k]++;
+	b->n++;
+	return true;
+}
+
+/* As many frames as there are, and as the link takes at once. False: that is all for now. */
+static bool some(struct fr_engine *e, struct fr_peer *p)
+{
+	struct fr_batch *b = &e->batch;
+	bool turn = p->turn, fault = false;
+	uint32_t taken;
+
+	b->n = 0;
+	b->full = false;
+	b->at[0] = p->ch[0].sent;
+	b->at[1] = p->ch[1].sent;
+	for (; b->n < FR_BATCH && !b->full; turn = !turn)
+		if (!add(e, p, turn, b)) {
+			turn = !turn;
+			if (!add(e, p, turn, b))
+				break;
+		}
+	if (!b->n)
+		return false;
+	taken = e->link->send_some(e->ctx, p, b->f, b->n, &fault);
+	if (taken) {
+		p->untold = 0;
+		p->told_done = p->done;
+		p->tell = false;
+		p->tell_at = 0;
+		e->stats.frames_out += taken;
+	}
+	for (uint32_t i = 0; i < taken; i++) {
+		struct fr_chan *c = &p->ch[b->f[i].tag >> 32];
+
+		p->turn = c == p->ch;
+		went(e, &c->out[c->sent++ % FR_WINDOW]);
+	}
+	if (fault) {			/* it goes as zeroes */
+		fr_fault(p, b->f[taken].tag);
+		return true;
+	}
+	p->blocked = taken < b->n;
+	return !p->blocked;
+}
+
 void fr_pump(struct fr_engine *e, struct fr_peer *p)
 {
+	if (e->link->send_some) {
+		while (!p->gone && !p->blocked && some(e, p))
+			;
+		return;
+	}
 	while (!p->gone && !p->blocked) {
 		if (!one(e, p, &p->ch[p->turn]) && (p->blocked || !one(e, p, &p->ch[!p->turn])))
 			return;
@@ -237,8 +389,10 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 		if (h->ack[k] == c->base || h->ack[k] - c->base > c->next - c->base)
 			continue;		/* no news, old news, or nonsense */
 		while (c->base != h->ack[k]) {
-			struct fr_msg *m = c->out[c->base++ % FR_WINDOW].msg;
+			const struct fr_out *o = &c->out[c->base++ % FR_WINDOW];
+			struct fr_msg *m = o->msg;
 
+			c->flight -= o->len;
 			if (--m->frames == 0 && m->made == m->len)
 				fr_end_msg(e, p, m, PTL_NI_OK);
 		}

@@ -174,6 +174,22 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 	return true;
 }
 
+/* Where these bytes are here: entries of @v, at most @max; *@n bytes are in them. */
+uint32_t fr_segments(struct fr_engine *e, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, uint64_t len,
+		     struct wire_vec *v, uint32_t max, uint64_t *n)
+{
+	struct p3l_walk w;
+	uint64_t at, k;
+	uint32_t i = 0;
+
+	*n = 0;
+	if (!p3l_walk_start(e->l, start, iov, iov_n, off, len, &w))
+		return 0;
+	for (; i < max && p3l_walk_next(&w, &at, &k); *n += k)
+		v[i++] = (struct wire_vec){ fr_at(e, at), k };
+	return i;
+}
+
 /* The fields that every frame has. */
 void fr_head(const struct fr_engine *e, const struct fr_peer *p, enum wire_type type, struct wire_hdr *h)
 {
@@ -558,7 +574,8 @@ void fr_gone(struct fr_engine *e, struct fr_peer *p)
 		p3l_target_end(&e->env, e->l, fr_op(e, p->ch[FR_REQUEST].in.op), PTL_NI_DIED_NP);
 		e->ops--;
 	}
-	p->ch[0].in.on = p->ch[1].in.on = false;
+	p->ch[0].in.on = p->ch[1].in.on = p->ch[0].part.on = p->ch[1].part.on = false;
+	p->coming = 0;
 	p->tell_at = p->ask_at = 0;
 	p->tell = false;
 	e->logged = true;

@@ -29,6 +29,12 @@
  * MD frame by frame, and stay there until acknowledged. Over a link that loses nothing a get has ended at its target
  * once the link has taken the last frame: nobody can have the REPLY before.
  *
+ * Bulk. A link that loses nothing may take several frames at once (send_some), and read long payloads where they stand:
+ * in frames of up to fr_engine.bulk bytes, the last FR_TAIL bytes of a message excepted. These are read first and sent
+ * after all others, so that their frame can still say that a byte before them was not there. At the other end a long
+ * frame can be taken as it comes (fr_begin, fr_where, fr_piece): once its header has been matched, the link reads the
+ * payload into the MD's own memory.
+ *
  * Full. A call that finds no room gets FR_FULL at once, with nothing charged; fr_room() says when to try again. A
  * request that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent
  * again later.
@@ -50,6 +56,10 @@
 #define FR_REQS		64U		/* requests to one peer that are not finished; a power of two, one bit each */
 #define FR_SMALL	256U		/* bytes that a message holds by itself */
 #define FR_COPY		PTL_INLINE_MAX_NP_	/* longest put that is copied: nal.h promises its END */
+#define FR_TAIL		4096U		/* bytes at the end of a message that go by copy */
+#define FR_FLIGHT	(4U << 20)	/* bytes of a channel that are not acknowledged, about */
+#define FR_BATCH	16U		/* frames that a link gets at once */
+#define FR_SEGS		8U		/* pieces of memory that one frame is read from */
 #define FR_OPS		6U		/* of P3L_OPS: some are left to puts of the owner to itself */
 /* In the engine: */
 #define FR_MSGS		256U		/* messages of calls, to all peers together; */
@@ -94,6 +104,7 @@ struct fr_out {
 	uint64_t off;
 	uint32_t len;
 	bool first;
+	bool ref;			/* the link reads it from the MD */
 };
 
 /* A request of ours that may be answered. */
@@ -121,10 +132,20 @@ struct fr_in {
 	struct wire_hdr h;		/* put: for the ack */
 };
 
+/* A frame whose header has been taken, and whose payload is coming. */
+struct fr_part {
+	bool on;
+	uint8_t type;
+	uint16_t flags;
+	uint32_t seq, len, came;
+	uint64_t rlength;
+};
+
 /* One of the two ways to a peer, and back. */
 struct fr_chan {
 	struct fr_msg *q, **q_end;	/* not all in frames yet */
 	uint32_t base, next, sent;	/* oldest unacknowledged frame, next to be made, next to be sent */
+	uint32_t flight;		/* bytes in these that are made */
 	bool probe;			/* one frame at a time until something is acknowledged */
 	bool hold;			/* nothing until again_at: */
 	bool busy;			/* the other side has said so, and has taken nothing since */
@@ -135,6 +156,7 @@ struct fr_chan {
 	uint16_t nop;			/* flags of a NOP that is due */
 	struct fr_out out[FR_WINDOW];
 	struct fr_in in;
+	struct fr_part part;
 };
 
 enum { FR_REQUEST, FR_ANSWER };
@@ -164,6 +186,7 @@ struct fr_peer {
 	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
 	uint64_t dropped;		/* of its requests, here */
 	uint32_t heard;			/* frames that have come */
+	uint32_t coming;		/* 1 + channel of the frame that fr_piece() is about; 0: an unwanted one */
 	uint32_t parked;		/* requests that wait for the owner: fr_engine.park(); */
 	uint64_t parked_pt[2];		/* for these portals, bit by bit (none: not known) */
 	uint32_t turn_of;		/* of whoever takes what is parked */
@@ -174,12 +197,27 @@ struct fr_link {
 	/* Take a frame: 0; or nonzero: no room now, fr_writable() will be called. The bytes are the engine's again
 	 * when it returns. Calls nothing of the engine. */
 	int (*send)(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len);
+	/*
+	 * Or NULL; not for links that are lossy: take frames, in order, and say how many. The last one that was taken
+	 * may, if it stays, be read later, before another is taken: if that fails then, zeroes go, and fr_fault() is
+	 * called. *@fault: the first that was not taken cannot be read. Calls nothing of the engine.
+	 */
+	uint32_t (*send_some)(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault);
 	/* frames are sent again when no acknowledgement comes, and payloads get a checksum */
 	bool lossy;
 };
 
 struct fr_stats {
 	uint64_t frames_out, frames_in, again, timeouts, early, twice, bad, busy, nops;
+};
+
+/* Frames on their way to a link that takes several. */
+struct fr_batch {
+	uint32_t n, at[2];		/* frames; next of each channel */
+	bool full;			/* the one place for copies is used */
+	struct wire_frame f[FR_BATCH];
+	struct wire_vec v[FR_BATCH][FR_SEGS];
+	uint8_t hdr[FR_BATCH][WIRE_HDR];
 };
 
 struct fr_engine {
@@ -200,6 +238,8 @@ struct fr_engine {
 	 * (address & mask). mask 0: as they are.
 	 */
 	uint64_t window, mask;
+	bool raw;			/* the kernel may be given any address of an MD: they are this process's */
+	uint32_t bulk;			/* most bytes of a frame that the link reads from an MD; 0: it reads none */
 	/*
 	 * A foreign mover may not match at polled portals. Keep a copy of this frame, a whole put, for the owner, who
 	 * gives it to fr_parked(); those behind it for other portals go on. False: no room, it will be sent again.
@@ -217,6 +257,7 @@ struct fr_engine {
 	uint8_t *free_bufs;
 	uint32_t n_msgs, n_bufs;	/* there are, in use or free */
 	struct fr_stats stats;
+	struct fr_batch batch;
 	uint8_t hdr[WIRE_HDR], scratch[WIRE_PAYLOAD];
 	struct fr_msg msgs[FR_MSGS];
 	uint8_t bufs[FR_BUFS][FR_COPY];	/* last: not there in an engine that gets its calls by fr_post() */
@@ -286,6 +327,23 @@ static inline uint32_t fr_parts(const struct fr_req *q)
 
 /* Bytes of one frame from @p's link: @n of them. False: they were none (a stream cannot be read on). */
 bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
+
+/*
+ * A long frame as it comes. fr_begin() gets its header: FR_WHOLE: wait until it is all there, for fr_input(); FR_NO:
+ * they make no sense. FR_PIECES: fr_piece() is owed @paylen bytes, and nothing else of this peer until then, unless the
+ * connection ends and the frame begins anew on another. Meanwhile anything may end: fr_where() is asked for each read.
+ *
+ * fr_where() says where the next bytes are wanted: so many entries of @v, at most @max; 0: give them to fr_piece().
+ * fr_piece() gets the next @n bytes, or (NULL) hears that they have been put there. fr_unplaced(): that cannot be
+ * written; the bytes come, and are dropped.
+ */
+enum fr_way { FR_NO, FR_WHOLE, FR_PIECES };
+enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr);
+uint32_t fr_where(struct fr_engine *e, struct fr_peer *p, struct wire_vec *v, uint32_t max);
+void fr_piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint32_t n);
+void fr_unplaced(struct fr_peer *p);
+/* The link could not read all of frame @tag: wire_frame.tag */
+void fr_fault(struct fr_peer *p, uint64_t tag);
 /* The owner takes a frame that was parked. False: the portal has no room for it now; it stays where it is. */
 bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame);
 /* The link of @p takes frames (again). */

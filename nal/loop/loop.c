@@ -64,9 +64,7 @@ static bool launch(struct loop_end *end, const uint8_t *hdr, const void *payload
 
 	if (!k)
 		return false;			/* as good as lost */
-	k->end = end;
-	k->due = due;
-	k->len = WIRE_HDR + len;
+	*k = (struct loop_packet){ .end = end, .due = due, .len = WIRE_HDR + len };
 	memcpy(k->bytes, hdr, WIRE_HDR);
 	if (len)
 		memcpy(k->bytes + WIRE_HDR, payload, len);
@@ -125,6 +123,134 @@ static int loop_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 
 const struct fr_link loop_link = { .send = loop_send, .lossy = true };
 
+static bool there(const struct loop_net *n, const struct wire_vec *v, uint32_t k)
+{
+	for (uint32_t i = 0; n->there && i < k; i++)
+		if (!n->there(v[i].at, v[i].len))
+			return false;
+	return true;
+}
+
+static int stream_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len)
+{
+	struct wire_vec v = { (void *)(uintptr_t)payload, len };
+	struct wire_frame f = { .hdr = hdr, .v = &v, .n = len != 0, .len = len };
+	bool fault = false;
+
+	return loop_stream.send_some(ctx, p, &f, 1, &fault) != 1;
+}
+
+static void fetch(struct loop_packet *k)
+{
+	uint8_t *to = k->bytes + WIRE_HDR;
+
+	for (uint32_t j = 0; j < k->n; to += k->v[j++].len)
+		memcpy(to, k->v[j].at, k->v[j].len);
+	k->n = 0;
+}
+
+/* Half of those that stay are read when they arrive, if they are the last of a call. */
+static uint32_t stream_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t count, bool *fault)
+{
+	struct loop_net *n = ctx;
+	struct loop_end *end = p->link;
+	uint32_t i;
+
+	for (i = 0; i < count; i++, f++) {
+		bool late = f->stays && rnd(n, 2);
+		struct loop_packet *k;
+
+		if (end->cut)
+			continue;
+		if (end->flying >= n->inject.room || end->late || (i && !rnd(n, 4))) {
+			end->waiting = true;
+			break;
+		}
+		if (!there(n, f->v, f->n) && !late) {
+			*fault = true;
+			break;
+		}
+		k = malloc(sizeof(*k) + WIRE_HDR + f->len);
+		if (!k)
+			break;
+		n->sent++;
+		if (breaks(n, end->pair)) {
+			free(k);
+			continue;
+		}
+		*k = (struct loop_packet){ .due = n->now + n->inject.delay_ns + 1, .end = end, .len = WIRE_HDR + f->len,
+			.n = f->n, .whose = f->whose, .tag = f->tag };
+		memcpy(k->bytes, f->hdr, WIRE_HDR);
+		for (uint32_t j = 0; j < f->n; j++)
+			k->v[j] = f->v[j];
+		if (late)
+			end->late = k;
+		else
+			fetch(k);
+		insert(n, k);
+	}
+	return i;
+}
+
+const struct fr_link loop_stream = { .send = stream_send, .send_some = stream_send_some };
+
+static void fetch_late(struct loop_net *n, struct loop_packet *k)
+{
+	if (!there(n, k->v, k->n)) {
+		memset(k->bytes + WIRE_HDR, 0, k->len - WIRE_HDR);
+		fr_fault(k->whose, k->tag);
+		n->faults++;
+		k->n = 0;
+	}
+	fetch(k);
+	k->end->late = NULL;
+}
+
+/* More of a frame on a stream. True: that was all of it. */
+static bool flow(struct loop_net *n, struct loop_packet *k)
+{
+	struct loop_end *end = k->end;
+	uint32_t left = k->len - WIRE_HDR - k->at, m, room = 0;
+	uint8_t *from = k->bytes + WIRE_HDR + k->at;
+	struct wire_vec v[3];
+
+	end->to->now = n->now;
+	if (k->n)
+		fetch_late(n, k);
+	if (!k->begun) {
+		enum fr_way way = k->len - WIRE_HDR > FR_COPY && rnd(n, 4) ? fr_begin(end->to, end->there, k->bytes) :
+			FR_WHOLE;
+
+		if (way == FR_WHOLE)
+			fr_input(end->to, end->there, k->bytes, k->len);
+		k->begun = way == FR_PIECES;
+		return !k->begun;
+	}
+	m = rnd(n, 3) ? 1 + (uint32_t)rnd(n, left) : left;
+	n->pieces++;
+	if (rnd(n, 3))
+		room = fr_where(end->to, end->there, v, 1 + (uint32_t)rnd(n, 3));
+	if (room && !there(n, v, room)) {
+		fr_unplaced(end->there);
+	} else if (room) {
+		uint32_t done = 0;
+
+		for (uint32_t i = 0; i < room && done < m; i++) {
+			uint32_t part = m - done < v[i].len ? m - done : (uint32_t)v[i].len;
+
+			memcpy(v[i].at, from + done, part);
+			done += part;
+		}
+		k->at += done;
+		n->placed++;
+		fr_piece(end->to, end->there, NULL, done);
+	} else {
+		k->at += m;
+		fr_piece(end->to, end->there, from, m);
+	}
+	return k->at == k->len - WIRE_HDR;
+}
+
 static void drop_packets(struct loop_net *n, const struct loop_end *end)
 {
 	struct loop_packet **at = &n->packets, *k;
@@ -136,6 +262,8 @@ static void drop_packets(struct loop_net *n, const struct loop_end *end)
 		}
 		*at = k->next;
 		k->end->flying--;
+		if (k == k->end->late)
+			k->end->late = NULL;
 		free(k);
 	}
 }
@@ -153,19 +281,50 @@ void loop_cut(struct loop_end end[2])
 	}
 }
 
-static void arrive(struct loop_net *n, struct loop_packet *k)
+static void arrived(struct loop_net *n, struct loop_end *end)
 {
-	struct loop_end *end = k->end;
-
-	end->to->now = n->now;
-	fr_input(end->to, end->there, k->bytes, k->len);
-	free(k);
 	fr_flush(end->to);
 	if (end->waiting && end->flying < n->inject.room) {
 		end->waiting = false;
 		end->from->now = n->now;
 		fr_writable(end->from, end->here);
 	}
+}
+
+static void arrive(struct loop_net *n, struct loop_packet *k)
+{
+	struct loop_end *end = k->end;
+
+	n->packets = k->next;
+	end->flying--;
+	end->to->now = n->now;
+	fr_input(end->to, end->there, k->bytes, k->len);
+	free(k);
+	arrived(n, end);
+}
+
+/* A piece of the first frame, or, between two of them, of the first of another connection. */
+static void arrive_stream(struct loop_net *n)
+{
+	struct loop_packet **at = &n->packets, *k = *at;
+	struct loop_end *end = k->end;
+
+	if (k->begun && rnd(n, 2)) {
+		while (*at && (*at)->end == end)
+			at = &(*at)->next;
+		if (!*at || (*at)->due > n->now)
+			at = &n->packets;
+	}
+	k = *at;
+	end = k->end;
+	if (flow(n, k)) {
+		while (*at != k)	/* what it has made has been put in */
+			at = &(*at)->next;
+		*at = k->next;
+		end->flying--;
+		free(k);
+	}
+	arrived(n, end);
 }
 
 bool loop_step(struct loop_net *n)
@@ -195,9 +354,10 @@ bool loop_step(struct loop_net *n)
 	if (next > n->now)
 		n->now = next;
 	if (k && k->due <= n->now) {
-		n->packets = k->next;
-		k->end->flying--;
-		arrive(n, k);
+		if (n->inject.stream)
+			arrive_stream(n);
+		else
+			arrive(n, k);
 	}
 	return true;
 }

@@ -17,6 +17,9 @@ struct loop_inject {
 	uint32_t loss, dup, reorder, flip;
 	int64_t delay_ns;
 	uint32_t room;			/* frames on their way from one to one, before there is no more room */
+	/* Connections are streams: all arrives, and in order, several frames are taken at once, and long ones come in
+	 * pieces. loop_stream must be the link then; none of the above but delay and room. */
+	bool stream;
 	uint32_t disconnect;		/* frames of both ways of a connection: with this one it breaks; 0: never */
 	uint64_t seed;
 };
@@ -30,6 +33,7 @@ struct loop_end {
 	struct fr_peer *here, *there;	/* what the sender calls the receiver, and the other way round */
 	uint32_t flying;
 	bool waiting, cut;
+	struct loop_packet *late;	/* stream: its last frame has not been read */
 	struct loop_end *pair;		/* both directions: [0] counts, and is in the list of the broken */
 	uint32_t frames;
 	struct loop_end *next_broken;
@@ -40,6 +44,12 @@ struct loop_packet {
 	int64_t due;
 	struct loop_end *end;
 	uint32_t len;
+	bool begun;			/* stream: it comes in pieces, of which */
+	uint32_t at;			/* so many bytes of its payload have come */
+	uint32_t n;			/* pieces that stay where they are */
+	struct wire_vec v[FR_SEGS];
+	struct fr_peer *whose;
+	uint64_t tag;
 	uint8_t bytes[];
 };
 
@@ -54,9 +64,11 @@ struct loop_net {
 	struct fr_engine *engine[LOOP_ENGINES];
 	unsigned engines;
 	uint64_t sent, lost, doubled, overtaken, flipped, cuts;
+	uint64_t pieces, placed, faults;	/* stream: fr_piece(), in place, frames read late that were not there */
+	bool (*there)(const void *at, size_t n);	/* stream: is that memory there? NULL: all is */
 };
 
-extern const struct fr_link loop_link;		/* ctx: the net */
+extern const struct fr_link loop_link, loop_stream;	/* ctx: the net */
 
 void loop_init(struct loop_net *n, const struct loop_inject *inject);
 void loop_attach(struct loop_net *n, struct fr_engine *e);

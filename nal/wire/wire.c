@@ -135,7 +135,7 @@ static enum wire_err sensible(const struct wire_hdr *h)
 {
 	bool answered = h->md != WIRE_NO_MD;
 
-	if (h->paylen > WIRE_PAYLOAD)
+	if (h->paylen > WIRE_BULK)
 		return WIRE_E_LENGTH;
 	switch (h->type) {
 	case WIRE_PUT:
@@ -249,7 +249,7 @@ uint32_t wire_frame_len(const uint8_t *from)
 {
 	uint32_t n = get32(from + AT_PAYLEN);
 
-	if (get32(from + AT_MAGIC) != WIRE_MAGIC || from[AT_VERSION] != WIRE_VERSION || n > WIRE_PAYLOAD)
+	if (get32(from + AT_MAGIC) != WIRE_MAGIC || from[AT_VERSION] != WIRE_VERSION || n > WIRE_BULK)
 		return 0;
 	return WIRE_HDR + n;
 }

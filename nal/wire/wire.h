@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC	0x31463350U	/* "P3F1" in the order of the bytes */
-#define WIRE_VERSION	1
+#define WIRE_VERSION	2
 #define WIRE_HDR	128		/* bytes */
-#define WIRE_PAYLOAD	32768		/* the most in one frame */
+#define WIRE_PAYLOAD	32768		/* the most in one frame, */
+#define WIRE_BULK	262144		/* and on a link that loses none */
 #define WIRE_SWAP_MAX	64		/* the most of a getput: P3L_MAX_GETPUT */
 #define WIRE_NO_MD	0xffffffffU	/* PTL_MD_NONE: nothing is to come back */
 #define WIRE_INDEX_MAX	0xffff		/* portal and AC indices above are sent as this: no table is so long */
@@ -40,6 +41,22 @@ enum wire_flags {
 	WIRE_F_FAULT = 32,	/* the bytes could not be read at their source: they are zeroes */
 	WIRE_F_BYE = 64,	/* NOP: its source has ended; this is its last frame */
 	WIRE_F_ALL = 127
+};
+
+/* Bytes that go out or come in, as a struct iovec names them. */
+struct wire_vec {
+	void *at;
+	size_t len;
+};
+
+/* A frame as its link gets it: a header, and @n pieces of @len bytes in all. */
+struct wire_frame {
+	const uint8_t *hdr;
+	const struct wire_vec *v;
+	uint32_t n, len;
+	bool stays;			/* the pieces do, until it is acknowledged: the link may read them later */
+	void *whose;			/* for the one whose memory it is, when it turns out not to be there */
+	uint64_t tag;
 };
 
 struct wire_hdr {

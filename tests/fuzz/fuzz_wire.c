@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			b[WIRE_HDR - 4 + i] = (uint8_t)(sum >> 8 * i);
 	}
 	len = wire_frame_len(b);
-	must(!len || (len >= WIRE_HDR && len <= WIRE_HDR + WIRE_PAYLOAD));
+	must(!len || (len >= WIRE_HDR && len <= WIRE_HDR + WIRE_BULK));
 	memset(&h, 0x5a, sizeof(h));
 	memset(&canary, 0x5a, sizeof(canary));
 	e = wire_decode(b, n < WIRE_HDR ? n : WIRE_HDR, &h);
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	}
 	must(n >= WIRE_HDR && len == WIRE_HDR + h.paylen);
-	must(h.type > WIRE_NONE && h.type < WIRE_TYPE_MAX && h.paylen <= WIRE_PAYLOAD);
+	must(h.type > WIRE_NONE && h.type < WIRE_TYPE_MAX && h.paylen <= WIRE_BULK);
 	if (h.type == WIRE_DATA)
 		must(h.roffset && h.roffset + h.paylen >= h.roffset);
 	if (h.type == WIRE_PUT || h.type == WIRE_GETPUT)

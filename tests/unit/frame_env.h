@@ -29,6 +29,7 @@ static struct loop_net net;
 static struct loop_end ends[F_MAX][F_MAX][2];
 static unsigned nodes;
 static uint64_t f_hole_from, f_hole_to;		/* memory that is "not there" */
+static uint32_t f_bulk = WIRE_BULK;		/* of a stream's frames */
 
 __attribute__((unused)) static bool f_copy(struct fr_engine *e, bool to, uint64_t addr, void *buf,
 					   uint64_t len, bool direct)
@@ -70,7 +71,9 @@ __attribute__((unused)) static void f_start_size(unsigned n, const struct loop_i
 		d->l = c_region(&s);
 		d->env = c_env(0, false);
 		d->e = calloc(1, sizeof(*d->e));
-		fr_init(d->e, d->l, &d->env, &loop_link, &net, F_RTO, F_DELAY);
+		fr_init(d->e, d->l, &d->env, inject->stream ? &loop_stream : &loop_link, &net, F_RTO, F_DELAY);
+		d->e->raw = inject->stream;
+		d->e->bulk = inject->stream ? f_bulk : 0;
 		d->e->copy = f_copy;
 		d->e->wake = f_wake;
 		d->e->wake_arg = d;

@@ -295,6 +295,19 @@ static void t_everything(void)
 {
 	traffic(&(struct loop_inject){ .loss = 50, .dup = 50, .reorder = 100, .flip = 20, .room = 8 }, 0);
 }
+/* Frames of all lengths, in pieces of all lengths, between which anything may come. */
+static void t_streams(void)
+{
+	traffic(&(struct loop_inject){ .stream = true }, 0);
+	CHECK(net.pieces > net.placed && net.placed > 10);
+}
+static void t_narrow_streams(void)
+{
+	f_bulk = 20000;
+	traffic(&(struct loop_inject){ .stream = true, .room = 2 }, 0);
+	f_bulk = WIRE_BULK;
+}
+static void t_cut_streams(void) { traffic(&(struct loop_inject){ .stream = true, .room = 4 }, calls / 2); }
 static void t_cut(void) { traffic(&(struct loop_inject){ 0 }, calls / 2); }
 static void t_cut_and_everything(void)
 {
@@ -304,6 +317,7 @@ static void t_cut_and_everything(void)
 int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = {
+		T(t_streams), T(t_narrow_streams), T(t_cut_streams),
 		T(t_nothing_injected), T(t_loss), T(t_heavy_loss), T(t_duplicates), T(t_reordering), T(t_flipped_bits),
 		T(t_a_narrow_link), T(t_everything), T(t_cut), T(t_cut_and_everything), { 0 }
 	};
