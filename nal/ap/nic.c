@@ -121,10 +121,18 @@ static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 	struct nic *c = ctx;
 
 	c->busy = c->now;
-	return tcp_send(&c->tcp, ((const struct ap_far *)p->link)->node, hdr, WIRE_HDR, payload, len);
+	return tcp_send(&c->tcp, ((const struct ap_far *)p->link)->node, hdr, payload, len);
 }
 
-static const struct fr_link nic_link = { .send = link_send };
+static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault)
+{
+	struct nic *c = ctx;
+
+	c->busy = c->now;
+	return tcp_send_some(&c->tcp, ((const struct ap_far *)p->link)->node, f, n, fault);
+}
+
+static const struct fr_link nic_link = { .send = link_send, .send_some = link_send_some };
 
 /* The engine of a rank is ours (again). */
 static void take_back(struct nic_rank *k)
@@ -146,6 +154,7 @@ static void take_back(struct nic_rank *k)
 	e->park = park;
 	e->window = smartmap_view_.window[k->i];
 	e->mask = smartmap_view_.mask;
+	e->bulk = WIRE_BULK;
 	e->now = k->nic->now;
 }
 
@@ -329,7 +338,7 @@ static void byes(struct nic *c, uint32_t node)
 		if (*due != NIC_BYE_DUE)
 			continue;
 		wire_encode(&h, bytes);
-		if (tcp_send(&c->tcp, node, bytes, WIRE_HDR, NULL, 0))
+		if (tcp_send(&c->tcp, node, bytes, NULL, 0))
 			return;
 		*due = NIC_BYE_SAID;
 	}
@@ -349,40 +358,117 @@ static void far_gone(struct nic *c, uint32_t f)
 	}
 }
 
+/*
+ * Whose frame is this, of @node: FR_WHOLE, and the rank in *@i and the far process in *@far; FR_PIECES: somebody's who
+ * is not here (any more); FR_NO: nobody's.
+ */
+static enum fr_way whose(struct nic *c, uint32_t node, const struct wire_ids *ids, uint32_t *i, uint32_t *far)
+{
+	int f = far_find(c, ids->src_nid, ids->src_pid);
+
+	if (f < 0 || c->card->far[f].node != node)
+		return FR_NO;		/* nobody there has this name */
+	*far = (uint32_t)f;
+	for (*i = 0; *i < c->card->n_local; ++*i) {
+		if (c->card->rank[*i].pid != ids->dst_pid)
+			continue;
+		if (c->rank[*i].up)
+			return FR_WHOLE;
+		say_bye(c, node, *i);
+		return FR_PIECES;
+	}
+	return FR_NO;
+}
+
 static bool on_frame(void *ctx, uint32_t node, const uint8_t *bytes, uint32_t n)
 {
 	struct nic *c = ctx;
 	struct wire_ids ids;
-	struct nic_rank *k;
 	struct fr_peer *p;
-	int far;
+	uint32_t i, far;
+	enum fr_way way;
 
 	c->busy = c->now;
 	c->card->frames++;
 	wire_ids(bytes, &ids);
-	far = far_find(c, ids.src_nid, ids.src_pid);
-	if (far < 0 || c->card->far[far].node != node)
-		return false;		/* nobody there has this name */
 	if (ids.flags & WIRE_F_BYE) {
 		struct wire_hdr h;
+		int f = far_find(c, ids.src_nid, ids.src_pid);
 
-		if (wire_decode(bytes, n, &h) != WIRE_OK)
+		if (f < 0 || c->card->far[f].node != node || wire_decode(bytes, n, &h) != WIRE_OK)
 			return false;
-		far_gone(c, (uint32_t)far);
+		far_gone(c, (uint32_t)f);
 		return true;
 	}
-	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		k = &c->rank[i];
-		if (c->card->rank[i].pid != ids.dst_pid)
-			continue;
-		if (!k->up) {
-			say_bye(c, node, i);
-			return true;
-		}
-		p = ap_card_peer(c->card, i, (uint32_t)far);
-		return p && fr_input(k->r->e, p, bytes, n);
-	}
-	return false;
+	way = whose(c, node, &ids, &i, &far);
+	if (way != FR_WHOLE)
+		return way == FR_PIECES;
+	p = ap_card_peer(c->card, i, far);
+	return p && fr_input(c->rank[i].r->e, p, bytes, n);
+}
+
+/* A frame that comes in pieces is known by the rank that it is for, and the far process that it is from. */
+static int on_begin(void *ctx, uint32_t node, const uint8_t *hdr, uint64_t *part)
+{
+	struct nic *c = ctx;
+	struct wire_ids ids;
+	struct fr_peer *p;
+	uint32_t i, far;
+	enum fr_way way;
+
+	c->busy = c->now;
+	c->card->frames++;
+	wire_ids(hdr, &ids);
+	way = whose(c, node, &ids, &i, &far);
+	*part = ~0ull;
+	if (way != FR_WHOLE)
+		return (int)way;
+	*part = (uint64_t)i << 32 | far;
+	p = ap_card_peer(c->card, i, far);
+	return p ? (int)fr_begin(c->rank[i].r->e, p, hdr) : TCP_NO;
+}
+
+/* NULL: its rank has left. */
+static struct fr_peer *part_peer(struct nic *c, uint64_t part, struct fr_engine **e)
+{
+	uint32_t i = (uint32_t)(part >> 32);
+
+	c->busy = c->now;
+	if (i >= c->card->n_local || !c->rank[i].up)
+		return NULL;
+	*e = c->rank[i].r->e;
+	return c->rank[i].r->peer[(uint32_t)part];
+}
+
+static uint32_t on_where(void *ctx, uint64_t part, struct wire_vec *v, uint32_t max)
+{
+	struct fr_engine *e;
+	struct fr_peer *p = part_peer(ctx, part, &e);
+
+	return p ? fr_where(e, p, v, max) : 0;
+}
+
+static void on_piece(void *ctx, uint64_t part, const uint8_t *bytes, uint32_t n)
+{
+	struct fr_engine *e;
+	struct fr_peer *p = part_peer(ctx, part, &e);
+
+	if (p)
+		fr_piece(e, p, bytes, n);
+}
+
+static void on_unplaced(void *ctx, uint64_t part)
+{
+	struct fr_engine *e;
+	struct fr_peer *p = part_peer(ctx, part, &e);
+
+	if (p)
+		fr_unplaced(p);
+}
+
+static void on_fault(void *ctx, void *whose_, uint64_t tag)
+{
+	fr_fault(whose_, tag);
 }
 
 static void on_writable(void *ctx, uint32_t node)
@@ -429,7 +515,8 @@ static bool on_known(void *ctx, uint32_t node)
 }
 
 static const struct tcp_user user = {
-	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
+	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
 /* ---- what there is to do ---- */

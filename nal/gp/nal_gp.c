@@ -105,10 +105,17 @@ static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 {
 	struct gp *gp = ctx;
 
-	return tcp_send(&gp->tcp, ((struct gp_far *)p->link)->rank, hdr, WIRE_HDR, payload, len);
+	return tcp_send(&gp->tcp, ((struct gp_far *)p->link)->rank, hdr, payload, len);
 }
 
-static const struct fr_link tcp_link = { .send = link_send };
+static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault)
+{
+	struct gp *gp = ctx;
+
+	return tcp_send_some(&gp->tcp, ((struct gp_far *)p->link)->rank, f, n, fault);
+}
+
+static const struct fr_link tcp_link = { .send = link_send, .send_some = link_send_some };
 
 /* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
 static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
@@ -162,6 +169,41 @@ static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
 	int held = p ? gp_links_take(gp, rank, bytes, n) : -1;
 
 	return !held || (held > 0 && fr_input(gp->e, p, bytes, n));
+}
+
+_Static_assert(TCP_NO == (int)FR_NO && TCP_WHOLE == (int)FR_WHOLE && TCP_PIECES == (int)FR_PIECES, "told as they are");
+
+static int on_begin(void *ctx, uint32_t rank, const uint8_t *hdr, uint64_t *part)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	*part = rank;
+	return !p ? TCP_NO : gp->links ? TCP_WHOLE : (int)fr_begin(gp->e, p, hdr);
+}
+
+static uint32_t on_where(void *ctx, uint64_t rank, struct wire_vec *v, uint32_t max)
+{
+	struct gp *gp = ctx;
+
+	return fr_where(gp->e, peer_of_rank(gp, (uint32_t)rank), v, max);
+}
+
+static void on_piece(void *ctx, uint64_t rank, const uint8_t *bytes, uint32_t n)
+{
+	struct gp *gp = ctx;
+
+	fr_piece(gp->e, peer_of_rank(gp, (uint32_t)rank), bytes, n);
+}
+
+static void on_unplaced(void *ctx, uint64_t rank)
+{
+	fr_unplaced(peer_of_rank(ctx, (uint32_t)rank));
+}
+
+static void on_fault(void *ctx, void *whose, uint64_t tag)
+{
+	fr_fault(whose, tag);
 }
 
 static void on_writable(void *ctx, uint32_t rank)
@@ -235,7 +277,8 @@ static bool on_known(void *ctx, uint32_t rank)
 }
 
 static const struct tcp_user user = {
-	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
+	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
 /* ---- the interrupt thread ---- */
@@ -473,6 +516,8 @@ static int run(struct gp *gp)
 	gp->e->wake_arg = gp;
 	gp->e->more = more;
 	gp->e->more_arg = gp;
+	gp->e->raw = true;
+	gp->e->bulk = gp->links ? 0 : WIRE_BULK;	/* a link's turn is a frame */
 	gp->e->now = now_ns();
 	ev_prepare_init(&gp->prepare, before_sleep);
 	gp->prepare.data = gp;

@@ -23,9 +23,41 @@ static uint32_t frames, gone[SIZE];
 static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
 {
 	must(rank < SIZE && proved_as[rank] && !gone[rank]);
-	must(n >= WIRE_HDR && n <= FRAME_MAX_ && wire_frame_len(bytes) == n);
+	must(n >= WIRE_HDR && n <= IN_BUF && wire_frame_len(bytes) == n);
 	frames += bytes[n - 1];		/* each of its bytes can be read */
 	return bytes[5] != 0xff;
+}
+
+/* Long frames come in pieces; of one rank, to memory or not, as the frame's bytes have it. */
+static uint8_t memory[WIRE_BULK];
+static uint32_t owed[SIZE];
+
+static int on_begin(void *ctx, uint32_t rank, const uint8_t *hdr, uint64_t *part)
+{
+	must(rank < SIZE && proved_as[rank] && !gone[rank] && wire_frame_len(hdr) > WIRE_HDR + IN_LONG);
+	*part = rank;
+	owed[rank] = wire_frame_len(hdr) - WIRE_HDR;
+	return hdr[5] % 4 == 3 ? TCP_NO : hdr[5] % 4 == 2 ? TCP_WHOLE : TCP_PIECES;
+}
+
+static uint32_t on_where(void *ctx, uint64_t part, struct wire_vec *v, uint32_t max)
+{
+	must(part < SIZE && owed[part] && !gone[part] && max);
+	v[0] = (struct wire_vec){ memory, part % 2 ? owed[part] : 1 + owed[part] / 2 };
+	return owed[part] % 3 != 0;
+}
+
+static void on_piece(void *ctx, uint64_t part, const uint8_t *bytes, uint32_t n)
+{
+	must(part < SIZE && n && n <= owed[part]);
+	owed[part] -= n;
+	if (bytes)
+		frames += bytes[n - 1];
+}
+
+static void on_unplaced(void *ctx, uint64_t part)
+{
+	must(false);			/* it is there */
 }
 
 static void on_writable(void *ctx, uint32_t rank)
@@ -49,7 +81,8 @@ static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 }
 
 static const struct tcp_user user = {
-	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
+	.writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
 static bool is_open(int k)

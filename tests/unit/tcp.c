@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,13 @@ struct end {
 	unsigned frames, gone, writable;
 	uint32_t seq;
 	bool refuse;
+	/* frames that come in pieces */
+	uint8_t *into;			/* where their payloads are wanted; NULL: they come by piece() */
+	uint32_t len, came;
+	uint8_t byte;
+	unsigned long_, placed, unplaced, faults;
+	bool always;			/* where() has an answer each time */
+	bool away;			/* they could not be placed, and are dropped */
 };
 
 static struct end end[2];
@@ -52,6 +60,77 @@ static bool on_frame(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n)
 	return !e->refuse;
 }
 
+static int on_begin(void *ctx, uint32_t rank, const uint8_t *hdr, uint64_t *part)
+{
+	struct end *e = ctx;
+	struct wire_hdr h;
+
+	if (!CHECK(wire_decode(hdr, WIRE_HDR, &h) == WIRE_OK))
+		return TCP_NO;
+	if (h.seq % 5 == 4)
+		return TCP_WHOLE;
+	CHECK_INT(h.seq, e->seq);
+	CHECK_INT(e->came, e->len);		/* the last one was brought to its end */
+	e->len = h.paylen;
+	e->came = 0;
+	e->byte = (uint8_t)h.seq;
+	*part = 77;
+	return TCP_PIECES;
+}
+
+static uint32_t on_where(void *ctx, uint64_t part, struct wire_vec *v, uint32_t max)
+{
+	struct end *e = ctx;
+	uint32_t n = 0, at = e->came, left = e->len - e->came;
+
+	CHECK_INT(part, 77);
+	if (!e->into || (!e->always && rnd() % 4 == 0))
+		return 0;
+	for (; left && n < max && n < 1 + e->seq % 3; n++) {	/* one next to the other: some, or all that is left */
+		uint32_t k = rnd() % 2 ? left : 1 + (uint32_t)(rnd() % left);
+
+		v[n] = (struct wire_vec){ e->into + at, k };
+		at += k;
+		left -= k;
+	}
+	return n;
+}
+
+static void on_piece(void *ctx, uint64_t part, const uint8_t *bytes, uint32_t n)
+{
+	struct end *e = ctx;
+
+	CHECK_INT(part, 77);
+	if (!CHECK(n <= e->len - e->came))
+		return;
+	if (!bytes)
+		e->placed++;
+	for (uint32_t i = 0; i < n && !e->away; i++)
+		if (!CHECK((bytes ? bytes : e->into + e->came)[i] == e->byte))
+			break;
+	e->came += n;
+	if (e->came < e->len)
+		return;
+	e->seq++;
+	e->frames++;
+	e->long_++;
+}
+
+static void on_unplaced(void *ctx, uint64_t part)
+{
+	struct end *e = ctx;
+
+	e->unplaced++;
+	e->away = true;
+	e->into = NULL;
+}
+
+static void on_fault(void *ctx, void *whose, uint64_t tag)
+{
+	CHECK(whose == ctx && tag == 99);
+	((struct end *)ctx)->faults++;
+}
+
 static void on_writable(void *ctx, uint32_t rank)
 {
 	((struct end *)ctx)->writable++;
@@ -73,7 +152,8 @@ static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 }
 
 static const struct tcp_user user = {
-	.frame = on_frame, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
+	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
 static void start(const char *key0, const char *key1)
@@ -147,7 +227,7 @@ static int send_frame(int from, uint32_t seq, uint32_t len)
 
 	wire_encode(&h, hdr);
 	memset(data, (uint8_t)seq, len);
-	return tcp_send(&end[from].t, (uint32_t)!from, hdr, WIRE_HDR, data, len);
+	return tcp_send(&end[from].t, (uint32_t)!from, hdr, data, len);
 }
 
 #define KEY "sixteen bytes...."
@@ -190,6 +270,118 @@ static void t_frames_arrive_whole_and_in_order(void)
 	stop();
 }
 
+/* As many as @n frames of up to WIRE_BULK bytes at once, from memory that holds the number of each; how many went. */
+static uint32_t send_long(int from, uint32_t seq, uint32_t n, bool *fault)
+{
+	static uint8_t hdr[8][WIRE_HDR], data[256][WIRE_BULK / 4];
+	struct wire_frame f[8];
+	struct wire_vec v[8][4];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t len = 1 + (seq + i) * 7919 % WIRE_BULK, left = len;
+		struct wire_hdr h = { .type = WIRE_PUT, .seq = seq + i, .paylen = len, .rlength = len, .md = WIRE_NO_MD };
+
+		f[i] = (struct wire_frame){ .hdr = hdr[i], .v = v[i], .len = len, .stays = len > WIRE_PAYLOAD,
+					    .whose = &end[from], .tag = 99 };
+		for (; left; left -= (uint32_t)v[i][f[i].n++].len)	/* the same memory again and again */
+			v[i][f[i].n] = (struct wire_vec){ data[(seq + i) % 256],
+				left < sizeof(*data) ? left : sizeof(*data) };
+		memset(data[(seq + i) % 256], (uint8_t)(seq + i), len < sizeof(*data) ? len : sizeof(*data));
+		wire_encode(&h, hdr[i]);
+	}
+	return tcp_send_some(&end[from].t, (uint32_t)!from, f, n, fault);
+}
+
+/* Both ways; of what the kernel does not take the memory stays, and is read later. */
+static void t_long_frames_go_where_they_are_wanted(void)
+{
+	enum { N = 400 };
+	static uint8_t into[2][WIRE_BULK];
+	uint32_t next[2] = { 0 };
+	double last = now() + 60;
+	bool fault = false;
+
+	start(KEY, KEY);
+	end[0].into = into[0];
+	end[1].into = into[1];
+	while ((end[0].frames < N || end[1].frames < N) && now() < last) {
+		for (int i = 0; i < 2; i++) {
+			uint32_t n = 1 + (uint32_t)(rnd() % 8), took = 1;
+
+			/* no byte that may still be read is changed: fewer are under way than there is memory */
+			while (took && next[i] < N && next[i] - end[!i].frames < 240) {
+				n = n < N - next[i] ? n : N - next[i];
+				took = send_long(i, next[i], n, &fault);
+				next[i] += took;
+			}
+		}
+		ev_run(loop, EVRUN_ONCE);
+	}
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(end[i].frames, N);
+		CHECK(end[i].long_ > N / 4 && end[i].long_ < N);
+		CHECK(end[i].placed > N / 4);
+		CHECK(!end[i].gone && !end[i].faults && !end[i].unplaced);
+	}
+	CHECK(!fault);
+	stop();
+}
+
+/* At the sender from some byte on, then at the receiver: the frame goes on with zeroes, or is dropped; the next comes. */
+static void t_memory_that_is_not_there(void)
+{
+	const uint32_t len = WIRE_BULK, page = 4096;
+	struct wire_hdr h = { .type = WIRE_PUT, .paylen = len, .rlength = len, .md = WIRE_NO_MD };
+	uint8_t hdr[WIRE_HDR], *mem;
+	struct wire_vec v;
+	struct wire_frame f = { .hdr = hdr, .v = &v, .n = 1, .len = len, .stays = true, .whose = &end[0], .tag = 99 };
+
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		bail("mmap: %s", strerror(errno));
+	for (uint32_t there = 0; there < len; there += 37 * page) {
+		bool fault = false;
+		uint32_t took;
+
+		start(KEY, KEY);
+		send_frame(0, 0, 1);
+		CHECK(until(&end[0].writable, 1));
+		wire_encode(&h, hdr);
+		v = (struct wire_vec){ mem, len };
+		mprotect(mem, len, PROT_READ | PROT_WRITE);
+		mprotect(mem + there, len - there, PROT_NONE);
+		took = tcp_send_some(&end[0].t, 1, &f, 1, &fault);
+		CHECK_INT(took, !fault);
+		CHECK_INT(fault, there < 32 * page / 4);	/* the kernel has not begun */
+		if (took) {
+			CHECK(until(&end[1].frames, 1));
+			CHECK_INT(end[0].faults, 1);
+		}
+		CHECK_INT(send_frame(0, took, 10), 0);
+		CHECK(until(&end[1].frames, took + 1));
+		CHECK(!end[0].gone && !end[1].gone);
+		stop();
+	}
+	for (uint32_t there = 0; there < 150000; there += 11 * page) {
+		bool fault = false;
+
+		start(KEY, KEY);
+		send_frame(0, 0, 1);
+		CHECK(until(&end[0].writable, 1));
+		mprotect(mem, len, PROT_READ | PROT_WRITE);
+		mprotect(mem + there, len - there, PROT_NONE);
+		end[1].into = mem;
+		end[1].always = true;
+		end[1].seq = 20;
+		CHECK_INT(send_long(0, 20, 4, &fault), 4);
+		CHECK(until(&end[1].frames, 4));
+		CHECK_INT(end[1].unplaced, 1);
+		CHECK(!end[0].gone && !end[1].gone);
+		stop();
+	}
+	munmap(mem, len);
+}
+
 static void t_another_key_gets_nowhere(void)
 {
 	start(KEY, "another key......");
@@ -211,7 +403,7 @@ static void t_the_end_comes_last(void)
 	while (n < 20 && !send_frame(0, n, 3000))
 		n++;
 	CHECK_INT(n, 20);
-	while (end[0].t.out[1].rest_len)
+	while (end[0].t.out[1].rest_len > end[0].t.out[1].rest_at)
 		ev_run(loop, EVRUN_ONCE);
 	tcp_stop(&end[0].t);
 	CHECK(until(&end[1].gone, 1));
@@ -306,6 +498,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_siphash_is_what_its_authors_say), T(t_frames_arrive_whole_and_in_order),
+		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there),
 		T(t_another_key_gets_nowhere),
 		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
 		{ 0 }

@@ -9,6 +9,14 @@
  * then frames, from the connector only. Whoever does not get so far within five seconds is closed, and no more than
  * STRANGERS may be on the way at a time.
  *
+ * In. A connection has a buffer; frames that are short, or whose user says so, are delivered from there. The payload of
+ * a long one is read where the user wants it, together with the header of the next (user->where): the rest of the frame
+ * that is coming is `left`. Where long frames come, no more is read into the buffer than belongs to one frame, or their
+ * payloads would be copied out of it.
+ *
+ * Out. What the kernel does not take of a frame is kept: a copy of it, or, where it stays, where it stands. A page that
+ * is not there (EFAULT) is the sending user's affair: zeroes go, and he is told.
+ *
  * The end of a process closes both connections. What it sent before may still be there to be read, so its end is told
  * (user->gone) when its connection to us has been read to the end. Without one it is told at once, and when the end
  * of a connection that we send on is not followed by that of the other, after GRACE.
@@ -35,8 +43,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "wire/wire.h"
-
 #define GREETS		0x31543350U	/* "P3T1" */
 #define HANDSHAKE	1
 #define GREETING	24
@@ -49,7 +55,13 @@
 #define AGAIN		5		/* handshakes more than one, */
 #define AGAIN_S		0.01		/* the first after so long, then twice as long each time */
 #define FRAME_MAX_	(WIRE_HDR + WIRE_PAYLOAD)
-#define IN_BUF		(2 * FRAME_MAX_)
+#define IN_BUF		(WIRE_HDR + WIRE_BULK)	/* any frame; pages that no frame needs are never touched */
+#define IN_READ		(64U << 10)	/* bytes of short frames that are read at once */
+#define IN_LONG		8192U		/* a payload above that may be read where it is wanted */
+#define IN_AHEAD	1024U		/* read beyond a header, where long frames come */
+#define IN_EXACT	4U		/* frames after a long one for which that holds */
+#define IN_TURNS	4		/* reads of long frames before others have their turn */
+#define OUT_VECS	128U
 
 /* A connection to us. */
 struct tcp_in {
@@ -63,6 +75,10 @@ struct tcp_in {
 	uint8_t nonce[16];
 	uint32_t have;			/* bytes in buf */
 	uint8_t *buf;			/* IN_BUF once proved, hello until then */
+	uint32_t left;			/* bytes of a frame that comes in pieces; then have is 0 */
+	uint64_t part;			/* the user's name for it */
+	bool whole;			/* the frame in buf is to be delivered whole */
+	uint32_t exact;			/* frames for which only what belongs to one is read */
 	uint8_t hello[HELLO];
 };
 
@@ -143,7 +159,7 @@ static void out_close(struct tcp_out *o, uint8_t state)
 	ev_timer_stop(t->loop, &o->timer);
 	free(o->rest);
 	o->rest = NULL;
-	o->rest_len = o->rest_at = 0;
+	o->rest_len = o->rest_at = o->n_late = o->zeroes = 0;
 	o->state = state;
 }
 
@@ -242,7 +258,26 @@ static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- in ---- */
 
-/* Whole frames at the start of the buffer are delivered. False: no more of it. */
+/* The user's answer to a header whose payload has not come, all of it; false: close. */
+static bool begin(struct tcp_in *c, const uint8_t *frame, uint32_t n, uint32_t here)
+{
+	struct tcp *t = c->t;
+
+	switch (t->user->begin(t->ctx, c->rank, frame, &c->part)) {
+	case TCP_PIECES:
+		c->left = n - here;
+		c->exact = IN_EXACT;
+		if (here > WIRE_HDR)
+			t->user->piece(t->ctx, c->part, frame + WIRE_HDR, here - WIRE_HDR);
+		return true;
+	case TCP_WHOLE:
+		c->whole = true;
+		return true;
+	}
+	return false;
+}
+
+/* What is in the buffer is delivered, but for a frame that is not all there. False: no more of it. */
 static bool deliver(struct tcp_in *c)
 {
 	uint32_t at = 0;
@@ -255,17 +290,76 @@ static bool deliver(struct tcp_in *c)
 			good = false;
 			break;
 		}
-		if (c->have - at < n)
+		if (c->have - at < n) {
+			if (n - WIRE_HDR > IN_LONG && !c->whole && c->t->user->begin)
+				good = begin(c, c->buf + at, n, c->have - at);
+			if (c->left)
+				at = c->have;
 			break;
+		}
 		if (!c->t->user->frame(c->t->ctx, c->rank, c->buf + at, n)) {
 			good = false;
 			break;
 		}
+		c->whole = false;
+		if (c->exact)
+			c->exact--;
 		at += n;
 	}
 	memmove(c->buf, c->buf + at, c->have - at);
 	c->have -= at;
 	return good;
+}
+
+/* How much may go to the buffer. */
+static uint32_t wanted(const struct tcp_in *c)
+{
+	uint32_t n = IN_READ;
+
+	if (c->exact && c->have < WIRE_HDR)
+		n = WIRE_HDR + IN_AHEAD - c->have;
+	else if (c->have >= WIRE_HDR && (c->exact || c->whole))
+		n = wire_frame_len(c->buf) - c->have + WIRE_HDR;
+	return n < IN_BUF - c->have ? n : IN_BUF - c->have;
+}
+
+/* More of the frame that comes in pieces; the header of the next. @all: it was as much as was wanted */
+static ssize_t read_pieces(struct tcp_in *c, bool *all)
+{
+	struct tcp *t = c->t;
+	struct wire_vec w[TCP_SEGS];
+	struct iovec v[TCP_SEGS + 1];
+	uint32_t n = t->user->where(t->ctx, c->part, w, TCP_SEGS), there = 0, mine = 0, most;
+	ssize_t got;
+
+	for (uint32_t i = 0; i < n; i++) {
+		v[i] = (struct iovec){ w[i].at, w[i].len };
+		there += (uint32_t)w[i].len;
+	}
+	if (!n) {
+		mine = c->left < IN_READ ? c->left : IN_READ;
+		v[n++] = (struct iovec){ c->buf, mine };
+	}
+	if (there + mine == c->left)
+		v[n++] = (struct iovec){ c->buf + mine, WIRE_HDR };
+	most = there + mine + (there + mine == c->left ? WIRE_HDR : 0);
+	got = recvmsg(c->fd, &(struct msghdr){ .msg_iov = v, .msg_iovlen = n }, 0);
+	if (got < 0 && errno == EFAULT && there) {
+		t->user->unplaced(t->ctx, c->part);
+		errno = EAGAIN;		/* once more: it goes to the buffer now */
+		*all = true;
+		return -1;
+	}
+	*all = got == (ssize_t)most;
+	if (got <= 0)
+		return got;
+	most = (uint32_t)got < there + mine ? (uint32_t)got : there + mine;
+	c->left -= most;
+	c->have = (uint32_t)got - most;
+	t->user->piece(t->ctx, c->part, there ? NULL : c->buf, most);
+	if (c->have && mine)
+		memmove(c->buf, c->buf + mine, c->have);
+	return got;
 }
 
 static bool hello_ok(struct tcp_in *c)
@@ -285,48 +379,85 @@ static bool hello_ok(struct tcp_in *c)
 	return true;
 }
 
-static void in_event(struct ev_loop *loop, ev_io *w, int events)
+/* Once; false: the connection has been closed. @more: there may be more, and it is worth a look. */
+static bool in_read(struct tcp_in *c, bool *more)
 {
-	struct tcp_in *c = w->data;
 	struct tcp *t = c->t;
 	ssize_t n;
 
-	if (c->proved)
-		n = recv(c->fd, c->buf + c->have, IN_BUF - c->have, 0);
-	else
-		n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
+	*more = false;
+	if (c->left) {
+		if (t->out[c->rank].state == TCP_GONE) {
+			in_close(c);
+			return false;
+		}
+		n = read_pieces(c, more);
+	} else {
+		uint32_t most = wanted(c);
+
+		n = recv(c->fd, c->buf + c->have, most, 0);
+		*more = n == (ssize_t)most;
+		if (n > 0)
+			c->have += (uint32_t)n;
+	}
+	if (n < 0 && try_again(errno))
+		return true;
+	if (n <= 0) {
+		if (n < 0)
+			t->out[c->rank].err = errno;
+		in_close(c);
+		return false;
+	}
+	if (!c->left && !deliver(c)) {
+		in_close(c);
+		return false;
+	}
+	return true;
+}
+
+static void hello_read(struct tcp_in *c)
+{
+	struct tcp *t = c->t;
+	uint8_t welcome[WELCOME];
+	ssize_t n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
+
 	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0) {
-		if (c->proved && n < 0)
-			t->out[c->rank].err = errno;
 		in_close(c);
 		return;
 	}
 	c->have += (uint32_t)n;
-	if (!c->proved) {
-		uint8_t welcome[WELCOME];
-
-		if (c->have < HELLO)
-			return;
-		c->buf = hello_ok(c) ? malloc(IN_BUF) : NULL;
-		if (c->buf)
-			mac_of(t, 2, c->rank, t->rank, c->nonce, c->hello + 16, welcome);
-		if (!c->buf || send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) != WELCOME) {
-			t->refused++;
-			in_close(c);
-			return;
-		}
-		ev_timer_stop(loop, &c->timer);
-		c->proved = true;
-		t->strangers--;
-		c->have = 0;
-		t->out[c->rank].in = c;
-		t->out[c->rank].met = true;
+	if (c->have < HELLO)
+		return;
+	c->buf = hello_ok(c) ? malloc(IN_BUF) : NULL;
+	if (c->buf)
+		mac_of(t, 2, c->rank, t->rank, c->nonce, c->hello + 16, welcome);
+	if (!c->buf || send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) != WELCOME) {
+		t->refused++;
+		in_close(c);
 		return;
 	}
-	if (!deliver(c))
-		in_close(c);
+	ev_timer_stop(t->loop, &c->timer);
+	c->proved = true;
+	t->strangers--;
+	c->have = 0;
+	t->out[c->rank].in = c;
+	t->out[c->rank].met = true;
+}
+
+static void in_event(struct ev_loop *loop, ev_io *w, int events)
+{
+	struct tcp_in *c = w->data;
+	bool more = true;
+
+	if (!c->proved) {
+		hello_read(c);
+		return;
+	}
+	for (int i = 0; i < IN_TURNS && more; i++)
+		if (!in_read(c, &more))
+			return;
 }
 
 static void accept_event(struct ev_loop *loop, ev_io *w, int events)
@@ -428,16 +559,63 @@ static void next_address(struct tcp_out *o, int err)
 	out_connect(o);
 }
 
+/* Nothing is kept of a frame before. */
+static bool clear(const struct tcp_out *o)
+{
+	return o->rest_at == o->rest_len && !o->n_late && !o->zeroes;
+}
+
+/* @n bytes of what is kept have gone. */
+static void flushed(struct tcp_out *o, size_t n)
+{
+	size_t k = o->rest_len - o->rest_at;
+	uint32_t i = 0;
+
+	k = n < k ? n : k;
+	o->rest_at += (uint32_t)k;
+	n -= k;
+	for (; i < o->n_late && n >= o->late[i].len; i++)
+		n -= o->late[i].len;
+	if (i < o->n_late) {
+		o->late[i].at = (char *)o->late[i].at + n;
+		o->late[i].len -= n;
+		n = 0;
+	}
+	o->n_late -= i;
+	memmove(o->late, o->late + i, o->n_late * sizeof(*o->late));
+	o->zeroes -= (uint32_t)n;
+}
+
+/* What is kept goes on; false: the connection is broken. */
 static bool flush_rest(struct tcp_out *o)
 {
-	while (o->rest_at < o->rest_len) {
-		ssize_t n = send(o->fd, o->rest + o->rest_at, o->rest_len - o->rest_at, MSG_NOSIGNAL);
+	static const uint8_t zeroes[4096];
 
+	while (!clear(o)) {
+		struct iovec v[2 + TCP_SEGS];
+		struct msghdr m = { .msg_iov = v };
+		ssize_t n;
+
+		if (o->rest_at < o->rest_len)
+			v[m.msg_iovlen++] = (struct iovec){ o->rest + o->rest_at, o->rest_len - o->rest_at };
+		for (uint32_t i = 0; i < o->n_late; i++)
+			v[m.msg_iovlen++] = (struct iovec){ o->late[i].at, o->late[i].len };
+		if (o->zeroes)
+			v[m.msg_iovlen++] = (struct iovec){ (void *)(uintptr_t)zeroes,
+				o->zeroes < sizeof(zeroes) ? o->zeroes : sizeof(zeroes) };
+		n = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EFAULT && o->n_late) {
+			for (uint32_t i = 0; i < o->n_late; i++)
+				o->zeroes += (uint32_t)o->late[i].len;
+			o->n_late = 0;
+			o->t->user->fault(o->t->ctx, o->whose, o->tag);
+			continue;
+		}
 		if (n < 0)
 			return try_again(errno);
-		o->rest_at += (uint32_t)n;
+		flushed(o, (size_t)n);
 	}
 	o->rest_at = o->rest_len = 0;
 	return true;
@@ -536,7 +714,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 			out_broken(o);
 			return;
 		}
-		if (o->rest_len)
+		if (!clear(o))
 			return;
 		watch(o, EV_READ);
 		o->t->user->writable(o->t->ctx, o->rank);
@@ -549,13 +727,57 @@ static void nudge(struct tcp *t)
 	ev_async_send(t->loop, &t->async);
 }
 
-int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len)
+/* Of @f, @went bytes have gone: keep the others. */
+static void keep(struct tcp_out *o, const struct wire_frame *f, size_t went)
+{
+	if (went < WIRE_HDR) {
+		memcpy(o->rest, f->hdr + went, WIRE_HDR - went);
+		o->rest_len = (uint32_t)(WIRE_HDR - went);
+		went = 0;
+	} else {
+		went -= WIRE_HDR;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		size_t skip = went < f->v[i].len ? went : f->v[i].len, n = f->v[i].len - skip;
+		const char *at = (const char *)f->v[i].at + skip;
+
+		went -= skip;
+		if (n && f->stays) {
+			o->late[o->n_late++] = (struct wire_vec){ (void *)(uintptr_t)at, n };
+		} else if (n) {
+			memcpy(o->rest + o->rest_len, at, n);
+			o->rest_len += (uint32_t)n;
+		}
+	}
+	o->whose = f->whose;
+	o->tag = f->tag;
+}
+
+/* @n frames, or as many as fit into a call, to the kernel: bytes, or -1. */
+static ssize_t to_kernel(struct tcp_out *o, const struct wire_frame *f, uint32_t *n)
+{
+	struct iovec v[OUT_VECS];
+	struct msghdr m = { .msg_iov = v };
+	uint32_t i;
+	ssize_t r;
+
+	for (i = 0; i < *n && m.msg_iovlen + 1 + f[i].n <= OUT_VECS; i++) {
+		v[m.msg_iovlen++] = (struct iovec){ (void *)(uintptr_t)f[i].hdr, WIRE_HDR };
+		for (uint32_t k = 0; k < f[i].n; k++)
+			v[m.msg_iovlen++] = (struct iovec){ f[i].v[k].at, f[i].v[k].len };
+	}
+	*n = i;
+	do
+		r = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (r < 0 && errno == EINTR);
+	return r;
+}
+
+uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f, uint32_t n, bool *fault)
 {
 	struct tcp_out *o = &t->out[rank];
-	struct iovec v[2] = { { (void *)(uintptr_t)hdr, hdr_len }, { (void *)(uintptr_t)payload, len } };
-	struct msghdr m = { .msg_iov = v, .msg_iovlen = len ? 2 : 1 };
-	uint32_t went;
-	ssize_t n;
+	uint32_t took = 0, now;
+	ssize_t r;
 
 	if (o->state == TCP_IDLE) {
 		o->tried = 0;
@@ -563,32 +785,44 @@ int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, co
 		out_connect(o);
 		nudge(t);
 	}
-	if (o->state != TCP_READY || o->rest_len)
-		return 1;
-	do
-		n = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && !try_again(errno))
-		return 1;		/* the loop sees it, too, and ends the connection */
-	went = n < 0 ? 0 : (uint32_t)n;
-	if (went == hdr_len + len)
+	if (o->state != TCP_READY || !clear(o))
 		return 0;
-	if (!o->watched) {
-		watch(o, EV_READ | EV_WRITE);
-		nudge(t);
+	for (; took < n; took += now) {
+		now = n - took;
+		r = to_kernel(o, f + took, &now);
+		if (r < 0 && errno == EFAULT && now > 1) {	/* whose is it? One at a time */
+			now = 1;
+			r = to_kernel(o, f + took, &now);
+		}
+		if (r < 0 && errno == EFAULT) {
+			*fault = true;
+			return took;
+		}
+		if (r < 0 && !try_again(errno))
+			return took;		/* the loop sees it, too, and ends the connection */
+		for (size_t went = r < 0 ? 0 : (size_t)r; now; now--, took++) {
+			if (went < WIRE_HDR + f[took].len) {
+				if (went)
+					keep(o, &f[took++], went);
+				if (!o->watched) {
+					watch(o, EV_READ | EV_WRITE);
+					nudge(t);
+				}
+				return took;
+			}
+			went -= WIRE_HDR + f[took].len;
+		}
 	}
-	if (!went)
-		return 1;
-	if (went < hdr_len) {
-		memcpy(o->rest, (const uint8_t *)hdr + went, hdr_len - went);
-		o->rest_len = hdr_len - went;
-		went = hdr_len;
-	}
-	if (len) {
-		memcpy(o->rest + o->rest_len, (const uint8_t *)payload + (went - hdr_len), hdr_len + len - went);
-		o->rest_len += hdr_len + len - went;
-	}
-	return 0;
+	return took;
+}
+
+int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, const void *payload, uint32_t len)
+{
+	struct wire_vec v = { (void *)(uintptr_t)payload, len };
+	struct wire_frame f = { .hdr = hdr, .v = &v, .n = len != 0, .len = len };
+	bool fault = false;
+
+	return tcp_send_some(t, rank, &f, 1, &fault) != 1;
 }
 
 static void woken(struct ev_loop *loop, ev_async *w, int events)

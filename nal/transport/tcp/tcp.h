@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/wire.h"
+
 #define TCP_ADDRS 4
+#define TCP_SEGS 9			/* pieces of memory that one frame is read from, or written to, at once */
 
 /* Where a process can be reached. */
 struct tcp_place {
@@ -30,12 +33,25 @@ struct tcp_place {
 struct tcp_user {
 	/* Bytes of one frame from @rank; false: they make no sense, close. */
 	bool (*frame)(void *ctx, uint32_t rank, const uint8_t *bytes, uint32_t n);
+	/*
+	 * The header of a frame has come, its payload has not. TCP_WHOLE: frame() when it is all there; TCP_NO: close;
+	 * TCP_PIECES: piece(), as it comes, @part being what stands in *@part now. Before each read where() says where
+	 * the next bytes are wanted: so many entries of @v, at most @max; 0: bring them. piece() gets @n bytes, or NULL
+	 * when they have been put there; unplaced() hears that they could not be.
+	 */
+	int (*begin)(void *ctx, uint32_t rank, const uint8_t *hdr, uint64_t *part);
+	uint32_t (*where)(void *ctx, uint64_t part, struct wire_vec *v, uint32_t max);
+	void (*piece)(void *ctx, uint64_t part, const uint8_t *bytes, uint32_t n);
+	void (*unplaced)(void *ctx, uint64_t part);
+	void (*fault)(void *ctx, void *whose, uint64_t tag);	/* of a frame that stays: zeroes went instead */
 	void (*writable)(void *ctx, uint32_t rank);	/* tcp_send() has room again */
 	/* it will never be there again; all that it sent has been delivered. tcp.out[rank] says why: met, err, addr */
 	void (*gone)(void *ctx, uint32_t rank);
 	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
 	const struct tcp_place *(*place)(void *ctx, uint32_t rank);
 };
+
+enum { TCP_NO, TCP_WHOLE, TCP_PIECES };		/* as enum fr_way */
 
 struct tcp_in;
 
@@ -51,8 +67,14 @@ struct tcp_out {
 	ev_timer timer;			/* until it is connected; until what the other side sent has been read */
 	uint8_t nonce[16], hello[128];	/* handshake */
 	uint32_t got;
-	uint8_t *rest;			/* of a frame that went half */
+	/* Of a frame that went half: bytes of our own, then those that stay where they are, or (they did not) zeroes */
+	uint8_t *rest;
 	uint32_t rest_len, rest_at;
+	struct wire_vec late[TCP_SEGS];
+	uint32_t n_late;
+	uint32_t zeroes;
+	void *whose;
+	uint64_t tag;
 	struct tcp_in *in;		/* its connection to us, if it has one */
 	bool met;			/* there has been a connection, either way */
 	int err;			/* why there is none (any more); 0: it was closed */
@@ -82,9 +104,15 @@ struct tcp {
 int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port);
 /* Can anybody here reach @addr, one of this machine's? 0, or an errno. */
 int tcp_reach(struct in_addr addr);
+/*
+ * Give the link frames for @rank, in order: how many it took; less than all: no room now, tcp_user.writable() or gone()
+ * follows. What does not stay is the caller's again, and at most WIRE_PAYLOAD bytes. *@fault: bytes of the first one
+ * that was not taken are not there.
+ */
+uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f, uint32_t n, bool *fault);
 /* Give the link a frame for @rank: 0, or 1: no room now; tcp_user.writable() or gone() follows. The payload is
  * there. */
-int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, uint32_t hdr_len, const void *payload, uint32_t len);
+int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, const void *payload, uint32_t len);
 void tcp_stop(struct tcp *t);
 /* In the child of a fork: the connections are the parent's. */
 void tcp_forget(struct tcp *t);
