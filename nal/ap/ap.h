@@ -22,7 +22,7 @@
 #include "transport/tcp/tcp.h"
 
 #define AP_MAGIC	0x31435041U	/* "APC1" */
-#define AP_VERSION	1U
+#define AP_VERSION	2U
 #define AP_ROOT_CARD	1		/* smartmap_publish() of local rank 0 */
 #define AP_OPS		16384U		/* calls of a rank that have not ended; a power of two */
 #define AP_BUFS		1024U		/* of these, puts of more than FR_SMALL bytes that are copied */
@@ -101,7 +101,7 @@ struct ap_card {
 	uint32_t state;			/* enum ap_state, futex */
 	uint32_t n_local, n_far, nodes, node;
 	uint16_t port;
-	struct in_addr bind_to;		/* where the engine is to listen, */
+	struct tcp_bind bind_to;	/* where the engine is to listen, */
 	int n_ports;			/* and at which: the first of these that is free */
 	uint16_t ports[AP_PORTS];
 	struct tcp_place own;		/* where others reach it */

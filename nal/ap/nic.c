@@ -607,7 +607,7 @@ static bool look_at_ranks(struct nic *c)
 		if (!far_table(c))
 			return false;
 		c->accepting = true;
-		ev_io_start(c->loop, &c->tcp.listener);
+		tcp_accepting(&c->tcp, true);
 	}
 	return left < c->card->n_local && p3_load_acq(&c->card->state) != AP_ENDING;
 }
@@ -764,14 +764,15 @@ static int start(struct nic *c)
 	c->tcp.rank = card->node;
 	c->tcp.size = card->nodes;
 	c->tcp.patience = card->patience;
-	rc = tcp_start(&c->tcp, card->bind_to, card->ports, card->n_ports, &card->port);
+	rc = tcp_start(&c->tcp, &card->bind_to, card->ports, card->n_ports, &card->port);
 	if (rc)
 		return fail(card, card->ports[0] ? "no port to listen at (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE): %s" :
 			    "no port to listen at: %s", strerror(-rc));
-	ev_io_stop(c->loop, &c->tcp.listener);	/* until all ranks are here; who comes before waits in the kernel */
-	rc = card->bind_to.s_addr == htonl(INADDR_LOOPBACK) ? tcp_reach(card->bind_to) : 0;
+	tcp_accepting(&c->tcp, false);	/* until all ranks are here; who comes before waits in the kernel */
+	rc = tcp_addr_loopback(card->bind_to.addr) ? tcp_reach(card->bind_to.addr) : 0;
 	if (rc)
-		return fail(card, "127.0.0.1: %s; is the loopback device up (ip link set lo up)?", strerror(rc));
+		return fail(card, "the loopback address: %s; is the loopback device up (ip link set lo up)?",
+			    strerror(rc));
 	c->env = (struct p3l_env){ .self = card->n_local + 1, .alive = alive, .relax = relax };
 	ap_tell(&card->state, AP_LISTENING);
 	return 0;

@@ -77,10 +77,10 @@ struct gp {
 int gp_ports(const char *file, const char *portlist, uint32_t pid, uint16_t *port, int max, char *why, size_t len);
 
 /*
- * gp_port.c: where others reach us. Virtual nodes: the loopback. Else all devices that are up, or the one of PTL_IFACE.
+ * gp_port.c: where others reach us. Virtual nodes: the loopback. Else all devices that are up. Or what PTL_IFACE says.
  * @bind_to: where to listen. 0; -1 with a sentence in @why.
  */
-int gp_places(const struct p3_rt_job *job, struct tcp_place *p, struct in_addr *bind_to, char *why, size_t len);
+int gp_places(const struct p3_rt_job *job, struct tcp_place *p, struct tcp_bind *bind_to, char *why, size_t len);
 
 /*
  * gp_links.c: PTL_LINKS. PTL_OK, also when it is not set; else a code, with a sentence in @why. Before the first frame,

@@ -26,7 +26,7 @@ static unsigned generation;		/* interfaces opened by this process: keys cannot b
 int gp_card_print(char *line, size_t len, const char *boot, uint32_t pid, uint32_t uid, uint32_t jid,
 		  const struct tcp_place *p)
 {
-	char who[16] = "-", text[INET_ADDRSTRLEN];
+	char who[16] = "-", text[INET6_ADDRSTRLEN];
 	int n;
 
 	if (pid != PTL_PID_ANY)
@@ -34,13 +34,14 @@ int gp_card_print(char *line, size_t len, const char *boot, uint32_t pid, uint32
 	n = snprintf(line, len, "v1/%s/%s/%u/%u/%u/", boot, who, uid, jid, p->port);
 	for (uint32_t i = 0; i < p->n && n > 0 && (size_t)n < len; i++)
 		n += snprintf(line + n, len - (size_t)n, "%s%s", i ? "," : "",
-			      inet_ntop(AF_INET, &p->addr[i], text, sizeof(text)));
+			      tcp_addr_text(&p->addr[i], text));
 	return n > 0 && (size_t)n < len ? 0 : -1;
 }
 
 int gp_card_parse(const char *line, const char *boot, struct gp_far *f)
 {
 	char theirs[64], pid[16], addrs[256], *a, *save = NULL, *end;
+	const struct in6_addr lo = tcp_addr_four((struct in_addr){ htonl(INADDR_LOOPBACK) });
 	unsigned uid, jid, port;
 	int used = 0, code;
 
@@ -62,14 +63,19 @@ int gp_card_parse(const char *line, const char *boot, struct gp_far *f)
 	f->jid = jid;
 	f->place.port = (uint16_t)port;
 	f->place.n = 0;
-	if (!strcmp(theirs, boot))		/* the same machine: no need of its other addresses */
-		f->place.addr[f->place.n++].s_addr = htonl(INADDR_LOOPBACK);
+	/* on the same machine, 127.0.0.1 will do: unless it listens on other loopback addresses */
+	if (!strcmp(theirs, boot))
+		f->place.addr[f->place.n++] = lo;
 	for (a = strtok_r(addrs, ",", &save); a; a = strtok_r(NULL, ",", &save)) {
-		struct in_addr in;
+		struct in6_addr in;
 
-		if (inet_pton(AF_INET, a, &in) != 1)
+		if (!tcp_addr_parse(a, &in))
 			return -1;
-		if (f->place.n < TCP_ADDRS && in.s_addr != htonl(INADDR_LOOPBACK))
+		if (tcp_addr_loopback(&in) && (strcmp(theirs, boot) || IN6_ARE_ADDR_EQUAL(&in, &lo)))
+			continue;
+		if (tcp_addr_loopback(&in) && IN6_ARE_ADDR_EQUAL(&f->place.addr[0], &lo))
+			f->place.n = 0;
+		if (f->place.n < TCP_ADDRS)
 			f->place.addr[f->place.n++] = in;
 	}
 	return f->place.n ? 0 : -1;

@@ -16,10 +16,7 @@
  */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -229,7 +226,7 @@ static void tell_gone(struct gp *gp, uint32_t rank)
 	const struct tcp_place *p = on_place(gp, rank);
 	uint32_t node = gp->job->node_of[rank];
 	enum p3_log_level level = gp->told ? P3_LOG_DIAG : P3_LOG_WARN;
-	char addr[INET_ADDRSTRLEN];
+	char addr[INET6_ADDRSTRLEN];
 
 	if (o->met && (!o->err || o->err == ECONNRESET || o->err == EPIPE)) {
 		p3_diag("rank %u of node %u has closed its connections", rank, node);
@@ -239,7 +236,7 @@ static void tell_gone(struct gp *gp, uint32_t rank)
 		P3_LOG_AT(level, "the connection to rank %u of node %u has failed: %s", rank, node, strerror(o->err));
 	else
 		P3_LOG_AT(level, "rank %u of node %u cannot be reached at %s, port %u: %s", rank, node,
-			  inet_ntop(AF_INET, &o->addr, addr, sizeof(addr)), p ? p->port : 0,
+			  tcp_addr_text(&o->addr, addr), p ? p->port : 0,
 			  o->err ? strerror(o->err) : "the connection was refused by the process there");
 	gp->told++;
 }
@@ -457,9 +454,10 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 {
 	struct nal_ni *ni = gp->ni;
 	struct tcp_place place;
-	struct in_addr bind_to;
+	struct tcp_bind bind_to;
 	const struct p3_knobs *k = p3_knobs_get(NULL);
 	uint16_t port[GP_PORTS];
+	char addr[INET6_ADDRSTRLEN];
 	int rc, ports;
 
 	if (!tables(gp)) {
@@ -483,16 +481,17 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	ports = gp_ports(k->pid2port, k->portlist, pid, port, GP_PORTS, why, len);
 	if (ports < 0)
 		return PTL_FAIL;
-	rc = tcp_start(&gp->tcp, bind_to, port, ports, &place.port);
+	rc = tcp_start(&gp->tcp, &bind_to, port, ports, &place.port);
 	if (rc) {
 		snprintf(why, len, "no port to listen at%s: %s",
 			 port[0] ? " (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE)" : "", strerror(-rc));
 		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
 	p3_info("process id %u listens on TCP port %u", pid, place.port);
-	rc = bind_to.s_addr == htonl(INADDR_LOOPBACK) ? tcp_reach(bind_to) : 0;
+	rc = tcp_addr_loopback(bind_to.addr) ? tcp_reach(bind_to.addr) : 0;
 	if (rc) {
-		snprintf(why, len, "127.0.0.1: %s; is the loopback device up (ip link set lo up)?", strerror(rc));
+		snprintf(why, len, "%s: %s; is the loopback device up (ip link set lo up)?",
+			 tcp_addr_text(bind_to.addr, addr), strerror(rc));
 		return PTL_FAIL;
 	}
 	if (gp_card_print(line, size, gp->job->boot, pid, ni->uid, ni->jid, &place)) {

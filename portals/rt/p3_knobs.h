@@ -43,7 +43,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), room=, disconnect= (frames), seed=", \
 	  "nal/loop/nal_loop.c")							\
 	K(iface, "PTL_IFACE", text, "any", 0, 0, "",					\
-	  "network device on which others are let in, and whose address p3tcp_my_nid gives; any: all",	\
+	  "where others are let in, comma separated: devices, addresses, networks (10.0.0.0/8, 2001:db8::/32);"	\
+	  " p3tcp_my_nid gives the address of such a device; any: all",			\
 	  "nal/gp/gp_port.c, portals/api/job.c")						\
 	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
 	  "TCP ports to listen on, such as 21000:21001 or 21000-21023: the first free one; any: the system's choice", \

@@ -26,11 +26,12 @@ static void card(const char *line)
 	must(!gp_card_print(again, sizeof(again), "another-machine", a.id.pid, a.uid, a.jid, &a.place));
 	rc = gp_card_parse(again, boot, &b);
 	if (rc) {		/* only a loopback: not to be reached from another machine */
-		must(a.place.n == 1 && a.place.addr[0].s_addr == htonl(INADDR_LOOPBACK));
+		for (uint32_t i = 0; i < a.place.n; i++)
+			must(tcp_addr_loopback(&a.place.addr[i]));
 		return;
 	}
 	must(a.id.pid == b.id.pid && a.uid == b.uid && a.jid == b.jid && a.place.port == b.place.port);
-	must(b.place.n == a.place.n || a.place.addr[0].s_addr == htonl(INADDR_LOOPBACK));
+	must(b.place.n == a.place.n || tcp_addr_loopback(&a.place.addr[0]));
 }
 
 /* Each of the ranks finds its line or none; together they are no more than the bundle. */

@@ -265,7 +265,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		loop = ev_loop_new(EVBACKEND_POLL);
 	must(loop && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
 	close(sv[1]);
-	t = (struct tcp){ .loop = loop, .user = &user, .rank = OWN, .size = SIZE, .patience = 5, .fd = sv[0] };
+	t = (struct tcp){ .loop = loop, .user = &user, .rank = OWN, .size = SIZE, .patience = 5, .listens = 1,
+		.fd = { sv[0] } };
 	memcpy(t.key, "a key of the job", 16);
 	t.out = calloc(SIZE, sizeof(*t.out));
 	must(t.out);
@@ -275,7 +276,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		t.out[i].timer.data = &t.out[i];
 		proved_as[i] = gone[i] = 0;
 	}
-	ev_io_init(&t.listener, accept_event, t.fd, EV_READ);
+	ev_io_init(&t.listener[0], accept_event, t.fd[0], EV_READ);
 	ev_async_init(&t.async, woken);
 	for (int k = 0; k <= ENDS; k++) {
 		peer[k] = -1;

@@ -71,11 +71,12 @@ tests_unit_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
 P3_TESTS += unit/tcp:tests/unit/tcp
 # They are compiled with the source that they look into.
 check_PROGRAMS += tests/fuzz/fuzz_tcp tests/fuzz/fuzz_card
-tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c
+tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c \
+	nal/transport/tcp/tcp_addr.c
 tests_fuzz_fuzz_tcp_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_fuzz_fuzz_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
 tests_fuzz_fuzz_card_SOURCES = tests/fuzz/fuzz_card.c tests/fuzz/fuzz.h \
-	tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c nal/gp/gp_port.c
+	tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c nal/transport/tcp/tcp_addr.c nal/gp/gp_port.c
 tests_fuzz_fuzz_card_CPPFLAGS = $(T_FRAME_CPPFLAGS) -I$(top_srcdir)/portals/rt
 tests_fuzz_fuzz_card_LDADD = portals/rt/libp3rt.la $(LIBEV_LIBS)
 P3_TESTS += fault/fuzz-tcp:tests/fuzz/t_smoke.sh:args=tcp fault/fuzz-card:tests/fuzz/t_smoke.sh:args=card

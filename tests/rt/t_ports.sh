@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # PTL_DEF_PORTLIST and PTL_PID2PORT_FILE say where a process listens; a job with them talks as any other, also directly
-# after one that had the same ports; what cannot be is a sentence.
+# after one that had the same ports; what cannot be is a sentence. Likewise PTL_IFACE: devices, addresses, networks.
 build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 n=0
@@ -58,4 +58,32 @@ job PTL_PID2PORT_FILE=map PTL_INIT_TIMEOUT_S=5
 ok $? t_a_file_that_is_none
 job PTL_PID2PORT_FILE=nowhere PTL_INIT_TIMEOUT_S=5
 [ $rc != 0 ] && grep -q 'PTL_PID2PORT_FILE=nowhere: No such file' err.0; ok $? t_no_file
+
+for i in lo 127.0.0.1 127.7.8.9 127.0.0.0/8 10.255.0.0/16,lo; do
+	job PTL_IFACE=$i
+	[ $rc = 0 ]; ok $? t_iface_$i
+	job PTL_IFACE=$i PTL_NAL=ap PTL_NIC="$build/nal/ap/ptl-nic"
+	[ $rc = 0 ]; ok $? t_iface_${i}_of_the_engine
+done
+if grep -q '^00000000000000000000000000000001 ' /proc/net/if_inet6 2>/dev/null; then
+	for i in ::1 ::/64,127.0.0.1 ::1/128; do
+		job PTL_IFACE=$i
+		[ $rc = 0 ]; ok $? t_iface_$i
+		job PTL_IFACE=$i PTL_NAL=ap PTL_NIC="$build/nal/ap/ptl-nic"
+		[ $rc = 0 ]; ok $? t_iface_${i}_of_the_engine
+	done
+else
+	n=$((n + 1))
+	echo "ok $n - t_iface_of_ipv6 # SKIP no ::1 here"
+fi
+for i in nosuch0 10.255.0.0/16 2001:db8::/32; do
+	job PTL_IFACE=$i PTL_INIT_TIMEOUT_S=5
+	[ $rc != 0 ] &&
+		grep -q "PTL_IFACE=$i: no device that is up has such a name or address; there are lo 127.0.0.1" err.0
+	ok $? t_nothing_is_$i
+done
+for i in 10.0.0.0/33 10.0.0.0/x lo, eth0/8 ::1/129; do
+	job PTL_IFACE=$i PTL_INIT_TIMEOUT_S=5
+	[ $rc != 0 ] && grep -q "PTL_IFACE=$i: must be devices, addresses or networks" err.0; ok $? t_no_list_$i
+done
 echo "1..$n"

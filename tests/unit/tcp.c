@@ -156,9 +156,10 @@ static const struct tcp_user user = {
 	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
+static struct tcp_bind at = { .n = 1 };	/* 127.0.0.1, unless a test wants another */
+
 static void start(const char *key0, const char *key1)
 {
-	struct in_addr lo = { htonl(INADDR_LOOPBACK) };
 	const uint16_t any_port = 0;
 
 	loop = ev_loop_new(EVBACKEND_EPOLL);
@@ -168,8 +169,8 @@ static void start(const char *key0, const char *key1)
 			.patience = 5 };
 		memcpy(end[i].t.key, i ? key1 : key0, 16);
 		end[i].place.n = 1;
-		end[i].place.addr[0] = lo;
-		if (tcp_start(&end[i].t, lo, &any_port, 1, &end[i].place.port))
+		end[i].place.addr[0] = at.addr[0];
+		if (tcp_start(&end[i].t, &at, &any_port, 1, &end[i].place.port))
 			bail("no port");
 	}
 }
@@ -279,7 +280,8 @@ static uint32_t send_long(int from, uint32_t seq, uint32_t n, bool *fault)
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t len = 1 + (seq + i) * 7919 % WIRE_BULK, left = len;
-		struct wire_hdr h = { .type = WIRE_PUT, .seq = seq + i, .paylen = len, .rlength = len, .md = WIRE_NO_MD };
+		struct wire_hdr h = { .type = WIRE_PUT, .seq = seq + i, .paylen = len, .rlength = len,
+				      .md = WIRE_NO_MD };
 
 		f[i] = (struct wire_frame){ .hdr = hdr[i], .v = v[i], .len = len, .stays = len > WIRE_PAYLOAD,
 					    .whose = &end[from], .tag = 99 };
@@ -327,7 +329,7 @@ static void t_long_frames_go_where_they_are_wanted(void)
 	stop();
 }
 
-/* At the sender from some byte on, then at the receiver: the frame goes on with zeroes, or is dropped; the next comes. */
+/* At the sender from some byte on, then at the receiver: it goes on with zeroes, or is dropped; the next one comes. */
 static void t_memory_that_is_not_there(void)
 {
 	const uint32_t len = WIRE_BULK, page = 4096;
@@ -382,6 +384,56 @@ static void t_memory_that_is_not_there(void)
 	munmap(mem, len);
 }
 
+/* What addresses mean; both kinds, all of 127.0.0.0/8, several at once under one port, everywhere. */
+static void t_addresses_of_both_kinds(void)
+{
+	static const char *const text[] = { "::1", "127.0.0.1", "127.7.8.9", "::" };
+	char back[INET6_ADDRSTRLEN];
+	struct in6_addr a, net;
+
+	CHECK(tcp_addr_parse("10.1.2.3", &a) && tcp_addr_parse("10.0.0.0", &net));
+	CHECK(tcp_addr_in(&a, &net, 8) && tcp_addr_in(&a, &net, 15) && !tcp_addr_in(&a, &net, 16));
+	CHECK(!tcp_addr_loopback(&a) && !strcmp(tcp_addr_text(&a, back), "10.1.2.3"));
+	CHECK(tcp_addr_in(&a, &net, 0) && tcp_addr_in(&a, &a, 32));
+	CHECK(tcp_addr_parse("::", &net) && !tcp_addr_in(&a, &net, 0));		/* another kind */
+	CHECK(tcp_addr_parse("2001:db8:7::1", &a) && tcp_addr_parse("2001:db8::", &net));
+	CHECK(tcp_addr_in(&a, &net, 32) && !tcp_addr_in(&a, &net, 48) && tcp_addr_in(&a, &a, 128));
+	CHECK(!strcmp(tcp_addr_text(&a, back), "2001:db8:7::1"));
+	CHECK(!tcp_addr_parse("10.1.2", &a) && !tcp_addr_parse("eth0", &a));
+	tcp_addr_parse("::1", &a);
+	for (int i = 0; i < 4; i++) {
+		tcp_addr_parse(text[i], &at.addr[0]);
+		if (strchr(text[i], ':') && tcp_reach(&a)) {
+			diag("no ::1 here");
+			continue;
+		}
+		start(KEY, KEY);
+		if (i == 3)		/* everywhere: also there */
+			tcp_addr_parse("127.3.3.3", &end[1].place.addr[0]);
+		send_frame(0, 0, 1);
+		CHECK(until(&end[0].writable, 1));
+		CHECK_INT(send_frame(0, 0, 1), 0);
+		CHECK(until(&end[1].frames, 1));
+		stop();
+	}
+	at.n = 3;
+	for (int i = 0; i < 3; i++)
+		tcp_addr_parse(text[tcp_reach(&a) ? 1 : i], &at.addr[i]);
+	if (tcp_reach(&a))
+		at.n = 1;
+	start(KEY, KEY);
+	for (uint32_t i = 0; i < at.n; i++) {
+		end[1].place.addr[0] = at.addr[i];
+		send_frame(0, 0, 1);
+		CHECK(until(&end[0].writable, 1));
+		stop();
+		start(KEY, KEY);
+	}
+	stop();
+	at.n = 1;
+	tcp_addr_parse("127.0.0.1", &at.addr[0]);
+}
+
 static void t_another_key_gets_nowhere(void)
 {
 	start(KEY, "another key......");
@@ -427,11 +479,11 @@ static void t_frames_that_make_no_sense_close(void)
 
 static int stranger(void)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(end[1].place.port),
-				  .sin_addr = end[1].place.addr[0] };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_storage sa;
+	socklen_t len = tcp_addr_socket(end[1].place.addr, end[1].place.port, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM, 0);
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, len))
 		bail("connect: %s", strerror(errno));
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	return fd;
@@ -489,7 +541,7 @@ static void t_nobody_listens(void)
 	CHECK(until(&end[0].gone, 1));
 	CHECK(!end[0].t.out[1].met);		/* and it can be said why */
 	CHECK_INT(end[0].t.out[1].err, ECONNREFUSED);
-	CHECK_INT(ntohl(end[0].t.out[1].addr.s_addr), INADDR_LOOPBACK);
+	CHECK(tcp_addr_loopback(&end[0].t.out[1].addr));
 	CHECK_INT(send_frame(0, 0, 10), 1);
 	stop();
 }
@@ -498,11 +550,12 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_siphash_is_what_its_authors_say), T(t_frames_arrive_whole_and_in_order),
-		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there),
+		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there), T(t_addresses_of_both_kinds),
 		T(t_another_key_gets_nowhere),
 		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
 		{ 0 }
 	};
 
+	tcp_addr_parse("127.0.0.1", &at.addr[0]);
 	return t_run(cases);
 }

@@ -32,7 +32,6 @@
 
 #include "tcp.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -62,6 +61,7 @@
 #define IN_EXACT	4U		/* frames after a long one for which that holds */
 #define IN_TURNS	4		/* reads of long frames before others have their turn */
 #define OUT_VECS	128U
+#define ANY_PORT	8		/* ports of the system's choice, until one is free on all addresses */
 
 /* A connection to us. */
 struct tcp_in {
@@ -463,7 +463,7 @@ static void in_event(struct ev_loop *loop, ev_io *w, int events)
 static void accept_event(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct tcp *t = w->data;
-	int fd = accept4(t->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	uint8_t greeting[GREETING];
 	struct tcp_in *c;
 
@@ -519,18 +519,23 @@ static void out_connect(struct tcp_out *o)
 	int bad;
 
 	while (p && o->tried < p->n) {
-		struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(p->port),
-			.sin_addr = p->addr[o->tried++] };
+		struct sockaddr_storage sa;
+		socklen_t len;
 
-		o->addr = sa.sin_addr;
-		o->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		o->addr = p->addr[o->tried++];
+		len = tcp_addr_socket(&o->addr, p->port, &sa);
+		o->fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (o->fd < 0 && errno == EAFNOSUPPORT) {	/* no IPv6 here */
+			o->err = errno;
+			continue;
+		}
 		if (o->fd < 0) {
 			o->err = errno;
 			not_yet(o);
 			return;
 		}
 		tune(o->t, o->fd, true);
-		if (!connect(o->fd, (struct sockaddr *)&sa, sizeof(sa)) || errno == EINPROGRESS) {
+		if (!connect(o->fd, (struct sockaddr *)&sa, len) || errno == EINPROGRESS) {
 			o->state = TCP_CONNECTING;
 			o->got = 0;
 			ev_io_init(&o->io, out_event, o->fd, EV_WRITE);
@@ -830,40 +835,85 @@ static void woken(struct ev_loop *loop, ev_async *w, int events)
 }
 
 /* A listening socket, or -errno. Two that bind at once both succeed, given SO_REUSEADDR: listen() tells. */
-static int listen_at(struct in_addr addr, uint16_t port)
+static int listen_at(const struct in6_addr *addr, uint16_t port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1, rc;
+	struct sockaddr_storage sa;
+	socklen_t len = tcp_addr_socket(addr, port, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc;
 
 	if (fd < 0)
 		return -errno;
 	if (port)	/* connections of a job before may still be in TIME_WAIT there */
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (!bind(fd, (struct sockaddr *)&sa, sizeof(sa)) && !listen(fd, SOMAXCONN))
+		set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (sa.ss_family == AF_INET6)	/* everywhere is both kinds; another is what it says */
+		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, !IN6_IS_ADDR_UNSPECIFIED(addr));
+	if (!bind(fd, (struct sockaddr *)&sa, len) && !listen(fd, SOMAXCONN))
 		return fd;
 	rc = -errno;
 	close(fd);
 	return rc;
 }
 
-int tcp_reach(struct in_addr addr)
+static uint16_t port_of(int fd)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(9) };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+
+	if (getsockname(fd, (struct sockaddr *)&sa, &len))
+		return 0;
+	return ntohs(sa.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&sa)->sin6_port :
+		     ((struct sockaddr_in *)&sa)->sin_port);
+}
+
+/* At all of @at: 0, or -errno and nothing is open. *@port: 0 becomes what the system has chosen for the first. */
+static int listen_all(struct tcp *t, const struct tcp_bind *at, uint16_t *port)
+{
+	const struct in6_addr four_any = tcp_addr_four((struct in_addr){ htonl(INADDR_ANY) });
+	int fd = 0;
+
+	for (t->listens = 0; t->listens < at->n; t->listens++) {
+		fd = listen_at(&at->addr[t->listens], *port);
+		if (fd == -EAFNOSUPPORT && IN6_IS_ADDR_UNSPECIFIED(at->addr))
+			fd = listen_at(&four_any, *port);
+		if (fd < 0)
+			break;
+		t->fd[t->listens] = fd;
+		if (!*port)
+			*port = port_of(fd);
+	}
+	if (t->listens == at->n)
+		return at->n ? 0 : -EADDRNOTAVAIL;
+	while (t->listens)
+		close(t->fd[--t->listens]);
+	return fd;
+}
+
+int tcp_reach(const struct in6_addr *addr)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = tcp_addr_socket(addr, 9, &sa);
+	int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
 
 	/* sends nothing: is there a way? What is short now says nothing about that */
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, sizeof(sa)) && !try_again(errno))
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) && !try_again(errno))
 		err = errno;
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
-int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port)
+void tcp_accepting(struct tcp *t, bool on)
 {
-	struct sockaddr_in sa;
-	socklen_t len = sizeof(sa);
-	int rc;
+	for (uint32_t i = 0; i < t->listens; i++)
+		if (on)
+			ev_io_start(t->loop, &t->listener[i]);
+		else
+			ev_io_stop(t->loop, &t->listener[i]);
+}
+
+int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port)
+{
+	int rc = -EADDRINUSE;
 
 	t->out = calloc(t->size, sizeof(*t->out));
 	if (!t->out)
@@ -873,22 +923,21 @@ int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, 
 		ev_timer_init(&t->out[i].timer, out_timer, 0., 0.);
 		t->out[i].timer.data = &t->out[i];
 	}
-	t->fd = -EADDRINUSE;
-	for (int i = 0; i < n && t->fd < 0; i++)
-		t->fd = listen_at(addr, ports[i]);
-	if (t->fd < 0 || getsockname(t->fd, (struct sockaddr *)&sa, &len)) {
-		rc = t->fd < 0 ? t->fd : -errno;
-		if (t->fd >= 0)
-			close(t->fd);
-		t->fd = -1;
+	for (int i = 0; i < n && rc; i++)
+		for (int tries = ports[i] ? 1 : ANY_PORT; tries-- && rc;) {	/* free on the first, not on another */
+			*port = ports[i];
+			rc = listen_all(t, at, port);
+		}
+	if (rc) {
 		free(t->out);
 		t->out = NULL;
 		return rc;
 	}
-	*port = ntohs(sa.sin_port);
-	ev_io_init(&t->listener, accept_event, t->fd, EV_READ);
-	t->listener.data = t;
-	ev_io_start(t->loop, &t->listener);
+	for (uint32_t i = 0; i < t->listens; i++) {
+		ev_io_init(&t->listener[i], accept_event, t->fd[i], EV_READ);
+		t->listener[i].data = t;
+	}
+	tcp_accepting(t, true);
 	ev_async_init(&t->async, woken);
 	ev_async_start(t->loop, &t->async);
 	return 0;
@@ -898,9 +947,10 @@ void tcp_stop(struct tcp *t)
 {
 	if (!t->out)
 		return;
-	ev_io_stop(t->loop, &t->listener);
+	tcp_accepting(t, false);
 	ev_async_stop(t->loop, &t->async);
-	close(t->fd);
+	while (t->listens)
+		close(t->fd[--t->listens]);
 	for (uint32_t i = 0; i < t->size; i++) {
 		t->out[i].in = NULL;
 		out_close(&t->out[i], TCP_GONE);
@@ -915,7 +965,8 @@ void tcp_forget(struct tcp *t)
 {
 	if (!t->out)
 		return;
-	close(t->fd);
+	while (t->listens)
+		close(t->fd[--t->listens]);
 	for (uint32_t i = 0; i < t->size; i++)
 		if (t->out[i].fd >= 0)
 			close(t->out[i].fd);

@@ -27,7 +27,13 @@
 struct tcp_place {
 	uint16_t port;
 	uint32_t n;
-	struct in_addr addr[TCP_ADDRS];
+	struct in6_addr addr[TCP_ADDRS];	/* IPv4: ::ffff:a.b.c.d */
+};
+
+/* Where one listens: in6addr_any alone: everywhere. */
+struct tcp_bind {
+	uint32_t n;
+	struct in6_addr addr[TCP_ADDRS];
 };
 
 struct tcp_user {
@@ -78,7 +84,7 @@ struct tcp_out {
 	struct tcp_in *in;		/* its connection to us, if it has one */
 	bool met;			/* there has been a connection, either way */
 	int err;			/* why there is none (any more); 0: it was closed */
-	struct in_addr addr;		/* the last that was tried */
+	struct in6_addr addr;		/* the last that was tried */
 };
 enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
 
@@ -89,8 +95,9 @@ struct tcp {
 	uint8_t key[16];
 	uint32_t rank, size;
 	double patience;		/* seconds for a connection */
-	int fd;
-	ev_io listener;
+	uint32_t listens;		/* so many of these */
+	int fd[TCP_ADDRS];
+	ev_io listener[TCP_ADDRS];
 	ev_async async;
 	uint32_t strangers;		/* connections that have proved nothing yet */
 	struct tcp_in *ins;
@@ -99,11 +106,14 @@ struct tcp {
 };
 
 /*
- * Listen at @addr, at the first free one of @n @ports (host order; 0: any): 0 or -errno. It goes to @port.
+ * Listen at @at, at the first one of @n @ports (host order; 0: any) that is free on all of these: 0 or -errno. It goes
+ * to @port.
  */
-int tcp_start(struct tcp *t, struct in_addr addr, const uint16_t *ports, int n, uint16_t *port);
+int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port);
+/* Let others in, or leave them waiting in the kernel. */
+void tcp_accepting(struct tcp *t, bool on);
 /* Can anybody here reach @addr, one of this machine's? 0, or an errno. */
-int tcp_reach(struct in_addr addr);
+int tcp_reach(const struct in6_addr *addr);
 /*
  * Give the link frames for @rank, in order: how many it took; less than all: no room now, tcp_user.writable() or gone()
  * follows. What does not stay is the caller's again, and at most WIRE_PAYLOAD bytes. *@fault: bytes of the first one
@@ -116,6 +126,14 @@ int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, const void *payload,
 void tcp_stop(struct tcp *t);
 /* In the child of a fork: the connections are the parent's. */
 void tcp_forget(struct tcp *t);
+
+/* tcp_addr.c */
+bool tcp_addr_parse(const char *text, struct in6_addr *a);
+const char *tcp_addr_text(const struct in6_addr *a, char text[INET6_ADDRSTRLEN]);
+bool tcp_addr_loopback(const struct in6_addr *a);
+struct in6_addr tcp_addr_four(struct in_addr four);
+bool tcp_addr_in(const struct in6_addr *a, const struct in6_addr *net, unsigned bits);
+socklen_t tcp_addr_socket(const struct in6_addr *a, uint16_t port, struct sockaddr_storage *to);
 
 /* tcp_auth.c: proof of the key, @n bytes of @msg: 16 bytes to @mac */
 void tcp_mac(const uint8_t key[16], const void *msg, size_t n, uint8_t mac[16]);
