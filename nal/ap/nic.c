@@ -121,7 +121,7 @@ static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 	struct nic *c = ctx;
 
 	c->busy = c->now;
-	return tcp_send(&c->tcp, ((const struct ap_far *)p->link)->node, hdr, payload, len);
+	return transport_send(&c->net, ((const struct ap_far *)p->link)->node, hdr, payload, len);
 }
 
 static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault)
@@ -129,7 +129,7 @@ static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_f
 	struct nic *c = ctx;
 
 	c->busy = c->now;
-	return tcp_send_some(&c->tcp, ((const struct ap_far *)p->link)->node, f, n, fault);
+	return transport_send_some(&c->net, ((const struct ap_far *)p->link)->node, f, n, fault);
 }
 
 static const struct fr_link nic_link = { .send = link_send, .send_some = link_send_some };
@@ -154,7 +154,7 @@ static void take_back(struct nic_rank *k)
 	e->park = park;
 	e->window = smartmap_view_.window[k->i];
 	e->mask = smartmap_view_.mask;
-	e->bulk = WIRE_BULK;
+	e->bulk = k->nic->net.ops->bulk;
 	e->now = k->nic->now;
 }
 
@@ -338,7 +338,7 @@ static void byes(struct nic *c, uint32_t node)
 		if (*due != NIC_BYE_DUE)
 			continue;
 		wire_encode(&h, bytes);
-		if (tcp_send(&c->tcp, node, bytes, NULL, 0))
+		if (transport_send(&c->net, node, bytes, NULL, 0))
 			return;
 		*due = NIC_BYE_SAID;
 	}
@@ -700,6 +700,7 @@ static bool turn(struct nic *c)
 	bool sleep;
 
 	step(c);
+	transport_poll(&c->net);
 	if (!look_at_ranks(c) && !byes_due(c))
 		return false;
 	for (uint32_t n = 0; n < c->card->nodes; n++)
@@ -710,7 +711,7 @@ static bool turn(struct nic *c)
 	if (sleep) {
 		p3_store(&c->card->asleep, 1);
 		p3_fence();		/* pairs with the one in post(): it sees that we sleep, or we see its call */
-		sleep = !calls_left(c) && !c->card->kick;
+		sleep = !calls_left(c) && !c->card->kick && transport_doze(&c->net);
 	}
 	ev_timer_stop(c->loop, &c->timer);
 	if (sleep) {
@@ -768,6 +769,7 @@ static int start(struct nic *c)
 	if (rc)
 		return fail(card, card->ports[0] ? "no port to listen at (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE): %s" :
 			    "no port to listen at: %s", strerror(-rc));
+	transport_tcp(&c->net, &c->tcp);
 	tcp_accepting(&c->tcp, false);	/* until all ranks are here; who comes before waits in the kernel */
 	rc = tcp_addr_loopback(card->bind_to.addr) ? tcp_reach(card->bind_to.addr) : 0;
 	if (rc)
@@ -849,7 +851,7 @@ int main(int argc, char **argv)
 	ap_card_unlock(card);
 	p3_debug("ptl-nic: %llu calls, %llu frames, %llu sleeps, %llu bells", (unsigned long long)card->calls,
 		 (unsigned long long)card->frames, (unsigned long long)card->sleeps, (unsigned long long)card->bells);
-	tcp_stop(&nic.tcp);
+	transport_stop(&nic.net, &nic.tcp);
 	close(nic.bell);
 	smartmap_fini();		/* last: who sees that we are gone may start another one */
 	return 0;

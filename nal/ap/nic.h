@@ -7,6 +7,7 @@
 
 #include "ap.h"
 #include "smartmap.h"
+#include "transport/transport.h"
 
 struct nic;
 
@@ -30,6 +31,7 @@ struct nic {
 	struct p3l_env env;
 	struct ev_loop *loop;
 	struct tcp tcp;
+	struct transport net;		/* over it, or beside it */
 	int bell;
 	ev_io hear;
 	ev_timer timer;

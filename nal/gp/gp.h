@@ -10,7 +10,7 @@
 #include "nal.h"
 #include "p3_rt.h"
 #include "transport/model/model.h"
-#include "transport/tcp/tcp.h"
+#include "transport/transport.h"
 
 /* A process on another node. */
 struct gp_far {
@@ -47,6 +47,7 @@ struct gp {
 	const struct p3_rt_job *job;
 	struct ev_loop *loop;
 	struct tcp tcp;
+	struct transport net;		/* over it, or beside it */
 	struct gp_cards cards;
 	struct gp_links *links;		/* PTL_LINKS; NULL: frames are delivered as they come */
 	bool running;			/* the thread */

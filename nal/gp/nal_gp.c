@@ -102,14 +102,14 @@ static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const voi
 {
 	struct gp *gp = ctx;
 
-	return tcp_send(&gp->tcp, ((struct gp_far *)p->link)->rank, hdr, payload, len);
+	return transport_send(&gp->net, ((struct gp_far *)p->link)->rank, hdr, payload, len);
 }
 
 static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault)
 {
 	struct gp *gp = ctx;
 
-	return tcp_send_some(&gp->tcp, ((struct gp_far *)p->link)->rank, f, n, fault);
+	return transport_send_some(&gp->net, ((struct gp_far *)p->link)->rank, f, n, fault);
 }
 
 static const struct fr_link tcp_link = { .send = link_send, .send_some = link_send_some };
@@ -306,9 +306,12 @@ static void before_sleep(struct ev_loop *loop, ev_prepare *w, int events)
 	int64_t next;
 
 	gp->e->now = now_ns();
-	gp_links_run(gp, on_held);
-	next = fr_timer(gp->e);
-	fr_flush(gp->e);
+	transport_poll(&gp->net);
+	do {
+		gp_links_run(gp, on_held);
+		next = fr_timer(gp->e);
+		fr_flush(gp->e);
+	} while (!transport_doze(&gp->net));
 	if (gp->leaving)
 		pthread_cond_signal(&gp->turn);
 	ev_timer_stop(loop, &gp->timer);
@@ -348,7 +351,7 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg)
 static void in_child(void)
 {
 	if (the_gp) {
-		tcp_forget(&the_gp->tcp);
+		transport_forget(&the_gp->net, &the_gp->tcp);
 		if (the_gp->cards.fd >= 0)
 			close(the_gp->cards.fd);
 	}
@@ -376,7 +379,7 @@ static void gp_free(struct gp *gp)
 	}
 	gp_cards_close(&gp->cards);
 	if (gp->loop) {
-		tcp_stop(&gp->tcp);
+		transport_stop(&gp->net, &gp->tcp);
 		gp_links_stop(gp);
 		ev_loop_destroy(gp->loop);
 	}
@@ -487,6 +490,7 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 			 port[0] ? " (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE)" : "", strerror(-rc));
 		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
+	transport_tcp(&gp->net, &gp->tcp);
 	p3_info("process id %u listens on TCP port %u", pid, place.port);
 	rc = tcp_addr_loopback(bind_to.addr) ? tcp_reach(bind_to.addr) : 0;
 	if (rc) {
@@ -516,7 +520,7 @@ static int run(struct gp *gp)
 	gp->e->more = more;
 	gp->e->more_arg = gp;
 	gp->e->raw = true;
-	gp->e->bulk = gp->links ? 0 : WIRE_BULK;	/* a link's turn is a frame */
+	gp->e->bulk = gp->links ? 0 : gp->net.ops->bulk;	/* a link's turn is a frame */
 	gp->e->now = now_ns();
 	ev_prepare_init(&gp->prepare, before_sleep);
 	gp->prepare.data = gp;
