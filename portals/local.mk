@@ -49,11 +49,11 @@ portals_look_sources = portals/look/look.h portals/look/why.c portals/look/talk.
 portals_libportals_la_SOURCES = $(portals_look_sources) $(portals_rt_sources) $(portals_lib_sources) $(portals_api_sources) $(nal_sources) \
 	$(wire_sources) $(frame_sources) $(loop_sources) nal/loop/nal_loop.c
 if HAVE_LIBEV
-portals_libportals_la_SOURCES += $(tcp_sources) $(gp_sources) $(ap_sources) $(model_sources)
+portals_libportals_la_SOURCES += $(tcp_sources) $(verbs_sources) $(gp_sources) $(ap_sources) $(model_sources)
 
 # The engine is one program with all of its own in it: whatever library a rank has, it finds the one that it was made with.
 pkglibexec_PROGRAMS += nal/ap/ptl-nic
-nal_ap_ptl_nic_SOURCES = $(nic_sources) $(ap_shared) $(tcp_sources) $(frame_sources) $(wire_sources) \
+nal_ap_ptl_nic_SOURCES = $(nic_sources) $(ap_shared) $(tcp_sources) $(verbs_sources) $(frame_sources) $(wire_sources) \
 	$(portals_lib_sources) $(smap_sources) $(SMAP_PROCESS)
 nal_ap_ptl_nic_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt
 nal_ap_ptl_nic_LDADD = portals/rt/libp3rt.la $(LIBEV_LIBS)

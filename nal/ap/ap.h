@@ -110,6 +110,8 @@ struct ap_card {
 	uint8_t key[16];
 	int64_t spin_ns;		/* that the engine looks around before it sleeps */
 	double patience;		/* seconds for a connection */
+	int verbs;			/* enum p3_tri: RDMA, */
+	char iface[32];			/* by the card of this network device; any */
 	uint32_t asleep __attribute__((aligned(P3L_LINE)));	/* the engine: ring the bell */
 	pthread_mutex_t lock __attribute__((aligned(P3L_LINE)));	/* robust */
 	uint32_t broken;		/* somebody has died inside: nobody goes in any more */

@@ -128,6 +128,8 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	snprintf(c->job, sizeof(c->job), "%s", job->name);
 	c->spin_ns = p3_rt_oversubscribed_with(1) ? SPIN_SHARED_NS : SPIN_NS;
 	c->patience = (double)k->init_timeout_s;
+	c->verbs = (int)k->verbs;
+	snprintf(c->iface, sizeof(c->iface), "%s", k->iface);
 	box = smartmap_guest_box();
 	if (box < 0) {
 		snprintf(why, len,

@@ -34,7 +34,9 @@
 #include <unistd.h>
 
 #include "nic.h"
+#include "p3_knobs.h"
 #include "p3_log.h"
+#include "transport/verbs/verbs.h"
 
 #define BOX_FD		3
 #define RTO_NS		2000000		/* until a busy target is asked again */
@@ -738,6 +740,7 @@ static int fail(struct ap_card *card, const char *fmt, const char *what)
 static int start(struct nic *c)
 {
 	struct ap_card *card = c->card;
+	char why[200];
 	int rc;
 
 	c->rank = calloc(card->n_local, sizeof(*c->rank));
@@ -770,6 +773,11 @@ static int start(struct nic *c)
 		return fail(card, card->ports[0] ? "no port to listen at (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE): %s" :
 			    "no port to listen at: %s", strerror(-rc));
 	transport_tcp(&c->net, &c->tcp);
+	if (card->verbs != P3_NO) {
+		if (verbs_start(&c->net, &c->tcp, card->iface, card->verbs == P3_YES, why, sizeof(why)))
+			return fail(card, "PTL_VERBS=yes: %s", why);
+		p3_diag("ptl-nic: RDMA: %s", why);
+	}
 	tcp_accepting(&c->tcp, false);	/* until all ranks are here; who comes before waits in the kernel */
 	rc = tcp_addr_loopback(card->bind_to.addr) ? tcp_reach(card->bind_to.addr) : 0;
 	if (rc)

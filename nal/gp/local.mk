@@ -3,6 +3,16 @@
 tcp_sources = nal/transport/transport.h nal/transport/tcp/tcp.h nal/transport/tcp/tcp.c \
 	nal/transport/tcp/tcp_auth.c nal/transport/tcp/tcp_addr.c
 gp_sources = nal/gp/gp.h nal/gp/gp_links.c nal/gp/nal_gp.c nal/gp/gp_card.c nal/gp/gp_port.c
+# RDMA, where the headers of libibverbs are; the library is loaded when it is asked for.
+verbs_files = nal/transport/verbs/verbs.c nal/transport/verbs/vb_pair.c nal/transport/verbs/vb_ctl.c \
+	nal/transport/verbs/vb_dev.c
+verbs_headers = nal/transport/verbs/verbs.h nal/transport/verbs/vb.h
+if HAVE_VERBS
+verbs_sources = $(verbs_headers) $(verbs_files)
+else
+verbs_sources = $(verbs_headers)
+EXTRA_DIST += $(verbs_files)
+endif
 if !HAVE_LIBEV
-EXTRA_DIST += $(tcp_sources) $(gp_sources)
+EXTRA_DIST += $(tcp_sources) $(gp_sources) $(verbs_sources)
 endif

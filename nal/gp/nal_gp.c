@@ -30,6 +30,7 @@
 #include "gp.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
+#include "transport/verbs/verbs.h"
 
 #define RTO_NS		2000000		/* until a busy target is asked again */
 #define DELAY_NS	1000000		/* until an acknowledgement goes by itself */
@@ -491,6 +492,15 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 		return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
 	}
 	transport_tcp(&gp->net, &gp->tcp);
+	if (k->verbs != P3_NO) {
+		if (verbs_start(&gp->net, &gp->tcp, k->iface, k->verbs == P3_YES, why, len)) {
+			snprintf(line, size, "%s", why);
+			snprintf(why, len, "PTL_VERBS=yes: %s", line);
+			return PTL_FAIL;
+		}
+		p3_diag("RDMA: %s", why);
+		why[0] = 0;
+	}
 	p3_info("process id %u listens on TCP port %u", pid, place.port);
 	rc = tcp_addr_loopback(bind_to.addr) ? tcp_reach(bind_to.addr) : 0;
 	if (rc) {

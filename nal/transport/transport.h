@@ -21,7 +21,8 @@ struct transport_ops {
 	uint32_t bulk;			/* fr_engine.bulk */
 	/* Deliver what is there; NULL: the event loop does. */
 	void (*poll)(void *t);
-	/* The loop is about to sleep: see to it that it wakes up. False: something has come meanwhile. NULL: it does. */
+	/* The loop is about to sleep: see to it that it wakes up. False: something has come meanwhile. NULL: it
+	 * does. */
 	bool (*doze)(void *t);
 	/* Before tcp_stop(): what was taken by send() is on its way. NULL: nothing to do. */
 	void (*stop)(void *t);

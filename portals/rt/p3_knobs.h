@@ -46,6 +46,10 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "where others are let in, comma separated: devices, addresses, networks (10.0.0.0/8, 2001:db8::/32);"	\
 	  " p3tcp_my_nid gives the address of such a device; any: all",			\
 	  "nal/gp/gp_port.c, portals/api/job.c")						\
+	K(verbs, "PTL_VERBS", tri, "no", P3_NO, P3_YES, "",				\
+	  "frames between nodes by RDMA (libibverbs): no: by TCP; try: where both sides have a device; yes: "	\
+	  "or fail. The same for all ranks of a job",					\
+	  "nal/gp/nal_gp.c, nal/ap/ap_start.c")						\
 	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
 	  "TCP ports to listen on, such as 21000:21001 or 21000-21023: the first free one; any: the system's choice", \
 	  "nal/gp/nal_gp.c")								\

@@ -27,6 +27,7 @@ package_table()
 	need python3          cmd:python3      MPICH's configure asks for it
 	need libmimalloc-dev  hdr:mimalloc.h   heap that other ranks can reach (libsmartmap-malloc)
 	need libev-dev        hdr:ev.h         network between nodes
+	nice libibverbs-dev   hdr:infiniband/verbs.h RDMA between nodes
 	nice libcmocka-dev    hdr:cmocka.h     unit tests
 	nice valgrind         cmd:valgrind     tests that count instructions and check memory
 	nice spin             cmd:spin         checks the models of the protocols in tests/model

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * verbs.h - frames between the processes of a job over RDMA: libibverbs, reliable connections
+ *
+ * verbs_start() takes a started struct tcp over (transport.h): its callbacks are called from here, and frames go over a
+ * queue pair with each process that has a device, over TCP with each that has none. The library is loaded when it is
+ * asked for; whoever does not ask does not need it.
+ */
+#ifndef VERBS_H
+#define VERBS_H
+
+#include "transport/transport.h"
+
+/*
+ * 0: @n is this transport now, and @why says by which device; or, unless @must, why by none: then all goes by TCP, as
+ * agreed with each of the others. -1, @why: no device, and @must. After tcp_start(). @iface: a network device, whose
+ * card is to be used; "any".
+ */
+#ifdef HAVE_VERBS
+int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must, char *why, size_t len);
+#else
+#include <stdio.h>
+
+static inline int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must, char *why, size_t len)
+{
+	snprintf(why, len, "libibverbs was missing when this was built (Debian: libibverbs-dev)");
+	return must ? -1 : 0;
+}
+#endif
+
+#endif
