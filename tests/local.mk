@@ -43,6 +43,7 @@ include $(top_srcdir)/tests/look/local.mk
 include $(top_srcdir)/tests/api/local.mk
 include $(top_srcdir)/tests/clients/local.mk
 include $(top_srcdir)/tests/conform/local.mk
+include $(top_srcdir)/tests/verbs/local.mk
 include $(top_srcdir)/tests/stress/local.mk
 include $(top_srcdir)/tests/unit/core.mk
 include $(top_srcdir)/tests/fuzz/local.mk
