@@ -173,7 +173,7 @@ static int meet(struct ap *ap, char *why, size_t len)
 		if (gp_cards_get(&ap->cards, job, r, line, sizeof(line), (int)p3_knobs_get(NULL)->init_timeout_s, why,
 				 len))
 			return -1;
-		code = gp_card_parse(line, job->boot, &f);
+		code = gp_card_parse(line, job->net, &f);
 		if (code < 0) {
 			snprintf(why, len,
 				 "what rank %u of node %u says of itself makes no sense (another version of this "
@@ -299,7 +299,7 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 		rc = nal_smartmap.agree(ni, rc);
 	}
 	if (rc == PTL_OK || rc == PTL_PID_INVALID) {
-		if (gp_card_print(line, sizeof(line), job->boot, rc == PTL_OK ? pid : PTL_PID_ANY, ni->uid, ni->jid,
+		if (gp_card_print(line, sizeof(line), job->net, rc == PTL_OK ? pid : PTL_PID_ANY, ni->uid, ni->jid,
 				  &ap->card->own))
 			snprintf(line, sizeof(line), "v1/fail/%d", PTL_FAIL);
 	} else {

@@ -508,7 +508,7 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 			 tcp_addr_text(bind_to.addr, addr), strerror(rc));
 		return PTL_FAIL;
 	}
-	if (gp_card_print(line, size, gp->job->boot, pid, ni->uid, ni->jid, &place)) {
+	if (gp_card_print(line, size, gp->job->net, pid, ni->uid, ni->jid, &place)) {
 		snprintf(why, len, "too many addresses");
 		return PTL_FAIL;
 	}
@@ -586,7 +586,7 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 	if (opened && rc == PTL_OK)
 		rc = PTL_FAIL;
 	if (opened >= 0) {
-		int met = meet(gp, gp->job->boot, opened || rc != PTL_OK ? unused : why, sizeof(why));
+		int met = meet(gp, gp->job->net, opened || rc != PTL_OK ? unused : why, sizeof(why));
 
 		if (met != PTL_OK && rc == PTL_OK)
 			rc = met < 0 ? PTL_FAIL : met;

@@ -51,6 +51,7 @@
 #ifdef HAVE_SYS_SINGLE_THREADED_H
 #include <sys/single_threaded.h>
 #endif
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -172,6 +173,16 @@ static int boot_id(char *s, size_t len)
 	return 0;
 }
 
+/* Two containers of one machine have each a 127.0.0.1 of its own. */
+static void net_id(struct p3_rt_job *j)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/net", &st))
+		st.st_ino = 0;
+	snprintf(j->net, sizeof(j->net), "%s.%llx", j->boot, (unsigned long long)st.st_ino);
+}
+
 /* Unique among the jobs of this machine and boot: kind, user, hash of what identifies the job, node, boot. */
 static int job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
 {
@@ -179,6 +190,7 @@ static int job_name(struct p3_rt_job *j, const char *kind, uint64_t hash)
 		return -1;
 	snprintf(j->name, sizeof(j->name), "p3-%s-%u-%016llx-n%u-%s", kind, j->uid, (unsigned long long)hash, j->node,
 		 j->boot);
+	net_id(j);
 	return 0;
 }
 

@@ -34,6 +34,7 @@ struct p3_rt_job {
 	uint32_t *launch_of;		/* [size] launcher's number of each rank */
 	uint32_t machines;		/* nodes as the launcher sees them; 0: all ranks are on this machine */
 	char boot[40];			/* this machine, since it was started */
+	char net[60];			/* its addresses, as this process sees them: boot, network namespace */
 };
 
 #define P3_RT_PID0	256

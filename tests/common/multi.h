@@ -4,11 +4,13 @@
  *
  * tests/common/multi starts the ranks and hands each a page (a memory file, its descriptor in T_PAGE_FD) with a
  * barrier and some words, so that a test can order its ranks without relying on what it tests. A program started
- * without multi is a job of one, and all of this works then, too.
+ * without multi is a job of one, and all of this works then, too. Ranks that a launcher has started share the file
+ * T_PAGE, which a script has made: 4096 bytes, the number of ranks in the first four.
  */
 #ifndef T_MULTI_H
 #define T_MULTI_H
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -32,12 +34,21 @@ static int t_rank_, t_size_ = 1;
 
 __attribute__((unused)) static struct t_page *t_page(void)
 {
-	const char *fd = getenv("T_PAGE_FD"), *rank = getenv("PTL_MY_RID");
+	const char *file = getenv("T_PAGE"), *fd = getenv("T_PAGE_FD");
+	const char *rank = getenv(file ? "PMI_RANK" : "PTL_MY_RID");
 	void *p = MAP_FAILED;
+	int own;
 
 	if (t_page_)
 		return t_page_;
-	if (fd && rank) {
+	if (file && rank) {
+		own = open(file, O_RDWR | O_CLOEXEC);
+		p = mmap(NULL, T_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+		if (p == MAP_FAILED)
+			perror(file), exit(2);
+		close(own);
+		t_rank_ = atoi(rank);
+	} else if (fd && rank) {
 		p = mmap(NULL, T_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
 		t_rank_ = atoi(rank);
 	}

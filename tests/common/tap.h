@@ -50,7 +50,7 @@ __attribute__((unused, noreturn, format(printf, 1, 2))) static void skip_all(con
 /* One write per line, so that the lines of several ranks stay whole; each says whose it is. */
 __attribute__((unused, format(printf, 1, 2))) static void diag(const char *fmt, ...)
 {
-	const char *rank = getenv("T_PAGE_FD") ? getenv("PTL_MY_RID") : NULL;
+	const char *rank = getenv("T_PAGE_FD") ? getenv("PTL_MY_RID") : getenv("T_PAGE") ? getenv("PMI_RANK") : NULL;
 	char line[1024];
 	va_list ap;
 

@@ -45,3 +45,12 @@ tests_fault_t_disconnect_SOURCES = tests/fault/t_disconnect.c tests/api/ptl.h
 tests_fault_t_disconnect_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_disconnect_LDADD = $(T_LIBS)
 P3_TESTS += fault/disconnect:tests/fault/t_disconnect:limit=60
+
+# Two hosts: network namespaces, a launcher, a link that fails.
+check_PROGRAMS += tests/fault/t_hosts
+tests_fault_t_hosts_SOURCES = tests/fault/t_hosts.c tests/api/ptl.h
+tests_fault_t_hosts_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_hosts_LDADD = $(T_LIBS)
+EXTRA_DIST += tests/fault/t_hosts.sh
+P3_TESTS += $(foreach nal,gp ap,$(foreach how,whole again cut kill slow,\
+	fault/hosts-$(how)-$(nal):tests/fault/t_hosts.sh:limit=120,warns,args=$(nal)+$(how)))
