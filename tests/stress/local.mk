@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_threads tests/stress/t_conditional
+check_PROGRAMS += tests/stress/t_mix tests/stress/t_crowd tests/stress/t_threads tests/stress/t_conditional \
+	tests/stress/t_soak
 tests_stress_t_threads_SOURCES = tests/stress/t_threads.c tests/stress/stress.h tests/api/ptl.h
 tests_stress_t_threads_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_threads_LDADD = $(T_LIBS)
@@ -34,3 +35,13 @@ P3_TESTS += stress/threads-1:tests/stress/t_threads:env=PTL_DUMP_SIGNAL=12 \
 	stress/update-1:tests/stress/t_conditional:args=update \
 	stress/update-2:tests/stress/t_conditional:ranks=2,args=update \
 	stress/update-4:tests/stress/t_conditional:ranks=4,limit=120,args=update
+
+# All to all, each byte looked at; T_SECONDS=600 for a soak. 64 ranks on eight virtual nodes, more ranks than cores.
+tests_stress_t_soak_SOURCES = tests/stress/t_soak.c tests/stress/stress.h tests/api/ptl.h
+tests_stress_t_soak_CPPFLAGS = $(T_CPPFLAGS)
+tests_stress_t_soak_LDADD = $(T_LIBS)
+soak = tests/stress/t_soak:limit=900,ranks
+P3_TESTS += stress/soak-4:$(soak)=4 stress/soak-4-net:$(soak)=4,pernode=1 stress/soak-12-net:$(soak)=12,pernode=3 \
+	stress/soak-4-ap:$(soak)=4,pernode=1,env=PTL_NAL=ap stress/soak-12-ap:$(soak)=12,pernode=3,env=PTL_NAL=ap \
+	stress/soak-64-net:$(soak)=64,pernode=8,nosan stress/soak-64-ap:$(soak)=64,pernode=8,nosan,env=PTL_NAL=ap \
+	stress/soak-33-net:$(soak)=33,pernode=1,nosan
