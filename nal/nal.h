@@ -166,6 +166,7 @@ struct nal_between {
 int64_t nal_between(void *b);
 
 extern const struct nal_ops nal_smartmap;
+extern const struct nal_ops nal_one_lock;	/* likewise, with one lock for all calls of the node: PTL_LOCKS=node */
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */
 extern const struct nal_ops nal_ap;	/* likewise */
 extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */

@@ -40,7 +40,7 @@ portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portal
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c \
 	portals/api/look.c portals/api/traffic.c
 nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_inbox.c nal/smartmap/nal_move.c \
-	nal/smartmap/nal_hand.c nal/smartmap/nal_own.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h \
+	nal/smartmap/nal_hand.c nal/smartmap/nal_locks.c nal/smartmap/nal_own.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h \
 	nal/smartmap/nal_together.c
 
 # A job seen from outside: for the library's dump, and for ptl_info.

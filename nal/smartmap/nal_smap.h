@@ -22,7 +22,9 @@ struct hand;
 struct pid_table {
 	uint32_t lock;			/* slot + 1; for claims after the start */
 	uint32_t failed;		/* PTL_ code of the first rank that cannot start: then nobody starts */
-	uint32_t pid[];			/* by slot, written by that rank; PTL_PID_ANY: none */
+	uint32_t node __attribute__((aligned(P3L_LINE)));	/* slot + 1: nal_locks.c */
+	/* by slot, written by that rank; PTL_PID_ANY: none */
+	uint32_t pid[] __attribute__((aligned(P3L_LINE)));
 };
 
 struct priv {

@@ -114,12 +114,12 @@ static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3
 	if (k->nal == P3_NAL_LOOP)
 		return &nal_loop;
 #ifdef HAVE_LIBEV
-	if (k->nal == P3_NAL_AP)
+	if (k->nal == P3_NAL_AP || k->locks == P3_LOCKS_MASTER)
 		return &nal_ap;
 	if (job->nodes > 1 || k->nal == P3_NAL_GP)
 		return &nal_gp;
 #endif
-	return &nal_smartmap;
+	return k->locks == P3_LOCKS_NODE ? &nal_one_lock : &nal_smartmap;
 }
 
 static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni_limits_t *desired, int *rc)

@@ -20,7 +20,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal, T_pmi, T_text };
+enum knob_type { T_tri, T_num, T_size, T_flags, T_level, T_sig, T_path, T_nal, T_pmi, T_locks, T_text };
 
 struct knob {
 	const char *var, *def, *help;
@@ -50,6 +50,7 @@ static const struct other {
 static const char *const tri_names[] = { "no", "try", "yes" };
 static const char *const nal_names[] = { "auto", "smartmap", "gp", "ap", "loop" };
 static const char *const pmi_names[] = { "auto", "pmi1", "pmi2", "pmix" };	/* enum p3_pmi_kind */
+static const char *const locks_names[] = { "entry", "node", "master" };
 static const struct { const char *name; long bit; } flag_names[] = {
 	{ "data", P3_ADOPT_DATA }, { "stack", P3_ADOPT_STACK }, { "heap", P3_ADOPT_HEAP },
 	{ "all", P3_ADOPT_ALL }, { "none", 0 },
@@ -151,6 +152,7 @@ static void describe(const struct knob *k, char *buf, size_t len)
 	case T_path: snprintf(buf, len, "a file name"); break;
 	case T_nal: snprintf(buf, len, "auto, smartmap, gp, ap or loop"); break;
 	case T_pmi: snprintf(buf, len, "auto, pmi1, pmi2 or pmix"); break;
+	case T_locks: snprintf(buf, len, "entry, node or master"); break;
 	case T_text: snprintf(buf, len, "some text"); break;
 	}
 }
@@ -168,6 +170,7 @@ static int parse(const struct knob *k, const char *s, struct p3_knobs *to)
 	case T_flags: rc = parse_flags(s, &v); break;
 	case T_nal: rc = parse_name(s, nal_names, sizeof(nal_names) / sizeof(*nal_names), &v); break;
 	case T_pmi: rc = parse_name(s, pmi_names, sizeof(pmi_names) / sizeof(*pmi_names), &v); break;
+	case T_locks: rc = parse_name(s, locks_names, sizeof(locks_names) / sizeof(*locks_names), &v); break;
 	case T_level: rc = parse_name(s, p3_log_level_name, P3_LOG_MAX, &v); break;
 	case T_sig: rc = parse_sig(s, &v); break;
 	case T_path:

@@ -9,7 +9,7 @@
  *        num   a decimal number			flags words of heap,data,stack, or all, or none
  *        level error|warn|diag|info|debug		sig   none, a number, or a name such as USR1
  *        path  a file name (kept as given; NULL when unset)	nal   auto|smartmap|gp|ap|loop
- *        pmi   auto|pmi1|pmi2|pmix
+ *        pmi   auto|pmi1|pmi2|pmix			locks entry|node|master
  *        text  anything (kept as given; NULL when unset)
  */
 #ifndef P3_KNOBS_H
@@ -19,6 +19,7 @@
 
 enum p3_tri { P3_NO, P3_TRY, P3_YES };
 enum p3_nal { P3_NAL_AUTO, P3_NAL_SMARTMAP, P3_NAL_GP, P3_NAL_AP, P3_NAL_LOOP };
+enum p3_locks { P3_LOCKS_ENTRY, P3_LOCKS_NODE, P3_LOCKS_MASTER };
 enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADOPT_ALL = 7 };	/* smartmap.h's bits */
 
 /* field, variable, type, default as the user would write it, min, max, unit, help, where it is read */
@@ -39,6 +40,10 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	K(nic, "PTL_NIC", path, "none", 0, 0, "",					\
 	  "PTL_NAL=ap: the program that is the engine; none: ptl-nic as it was installed with the library",	\
 	  "nal/ap/ap_spawn.c")								\
+	K(locks, "PTL_LOCKS", locks, "entry", P3_LOCKS_ENTRY, P3_LOCKS_MASTER, "",	\
+	  "for experiments, what calls to ranks of the node exclude each other by: entry: the lock of the portal table " \
+	  "entry; node: one lock for all of the node; master: one process makes them all, the engine of PTL_NAL=ap", \
+	  "portals/api/ni.c, nal/ap/nal_ap.c")						\
 	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0, "",				\
 	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), room=, disconnect= (frames), seed=", \
 	  "nal/loop/nal_loop.c")							\
@@ -212,6 +217,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOB_T_path	const char *
 #define P3_KNOB_T_nal	long
 #define P3_KNOB_T_pmi	long
+#define P3_KNOB_T_locks	long
 #define P3_KNOB_T_text	const char *
 
 struct p3_knobs {

@@ -736,7 +736,7 @@ static int check_shape(const struct p3_rt_job *j)
 #endif
 	if (k->nal == P3_NAL_SMARTMAP)
 		lack = "and PTL_NAL=smartmap leaves it out";
-	if (k->nal == P3_NAL_AP)	/* the engine is one more */
+	if (k->nal == P3_NAL_AP || k->locks == P3_LOCKS_MASTER)	/* the engine is one more */
 		windows--;
 	if (most_on_a_node(j) > windows) {
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %s node; the address space has windows for at "
@@ -746,6 +746,11 @@ static int check_shape(const struct p3_rt_job *j)
 		snprintf(the_err, sizeof(the_err), "the job has %u ranks on %u (virtual) nodes; ranks of different nodes need a "
 			 "network transport, %s. Start all ranks on one node (aprun without -N, or with -N at least -n)",
 			 j->size, j->nodes, lack);
+	} else if (k->locks == P3_LOCKS_NODE && (j->nodes > 1 || k->nal > P3_NAL_SMARTMAP)) {
+		snprintf(the_err, sizeof(the_err), "PTL_LOCKS=node is for a job on one node, with PTL_NAL=smartmap");
+	} else if (k->locks == P3_LOCKS_MASTER && ((k->nal != P3_NAL_AUTO && k->nal != P3_NAL_AP) || lack)) {
+		snprintf(the_err, sizeof(the_err), "PTL_LOCKS=master needs the engine of PTL_NAL=ap%s%s", lack ? ", " : "",
+			 lack ? lack : "");
 	} else if (k->nal == P3_NAL_LOOP && j->size > 1) {
 		snprintf(the_err, sizeof(the_err), "PTL_NAL=loop is for a job of one process; this one has %u", j->size);
 	} else if ((k->nal == P3_NAL_GP || k->nal == P3_NAL_AP) && lack) {

@@ -3,7 +3,8 @@
  * t_hosts.c - a job on two hosts: what comes through the network between them, when that fails, and for good
  *
  *	t_hosts whole	all ranks to all, puts, gets and swaps of all sizes: each byte arrives
- *	t_hosts again	the link is down for a while (T_DOWN, T_UP: commands) with messages under way: all of them arrive
+ *	t_hosts again	the link is down for a while (T_DOWN, T_UP: commands) with messages under way: all of them
+ *			arrive
  *	t_hosts cut	it stays down: what was under way ends with a failure in bounded time, each host goes on by
  *			itself, and closes
  *	t_hosts kill	the ranks talk until they are ended (t_hosts.sh kills all that runs on the second host)
@@ -34,7 +35,7 @@ static void run(const char *variable)
 	CHECK_INT(system(command), 0);
 }
 
-/* So many ends, each once, by then; how many of them failed. An acknowledgement that is never sent is an end as well. */
+/* So many ends, each once, by then; how many of them failed. What ends for want of an acknowledgement is one, too. */
 static unsigned ends(unsigned puts, unsigned gets, double seconds)
 {
 	unsigned send = 0, ack = 0, reply = 0, failed = 0;

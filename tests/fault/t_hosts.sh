@@ -21,7 +21,7 @@ if [ "${T_HOSTS_APART:-}" != yes ]; then
 	apart=(unshare -n)
 	"${apart[@]}" ip link add a-end type veth peer name b-end 2>/dev/null || apart=(unshare -Urn)
 	"${apart[@]}" ip link add a-end type veth peer name b-end 2>/dev/null ||
-		skip "no network namespaces joined by veth (needs root, or user namespaces; ip of Debian package iproute2)"
+		skip "no network namespaces joined by veth (root or user namespaces; Debian package iproute2)"
 	export MPT_HYDRA=$hydra
 	T_HOSTS_APART=yes exec "${apart[@]}" "$0" "$@"
 fi
@@ -29,16 +29,20 @@ fi
 n=0 failed=0 hosts=()
 ok() {	# STATUS NAME
 	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; tail -n 20 said* err.* out.* >&2; fi
+	[ "$1" = 0 ] && { echo "ok $n - $2"; return; }
+	echo "not ok $n - $2"
+	failed=1
+	tail -n 20 said* err.* out.* >&2
 }
 die() { echo "Bail out! $*"; exit 1; }
 inside() { nsenter -t "${hosts[$1]}" -n "${@:2}"; }
 # All that runs on a host, but for what keeps it there.
 on_host() {
-	local p net
+	local p pid net
 	net=$(readlink "/proc/${hosts[$1]}/ns/net")
 	for p in /proc/[0-9]*; do
-		[ "$(readlink "$p/ns/net" 2>/dev/null)" = "$net" ] && [ "${p#/proc/}" != "${hosts[$1]}" ] && echo "${p#/proc/}"
+		pid=${p#/proc/}
+		[ "$(readlink "$p/ns/net" 2>/dev/null)" = "$net" ] && [ "$pid" != "${hosts[$1]}" ] && echo "$pid"
 	done
 }
 trap 'for h in 0 1; do kill -9 $(on_host $h) "${hosts[$h]}"; done 2>/dev/null' EXIT
@@ -136,7 +140,8 @@ whole)
 	ok $? "t_the_same_ports_on_both ($nal)"
 	lines "t_each_byte_arrives_where_ports_are_the_same ($nal)"
 	strangers 1
-	(export PTL_DEF_PORTLIST=4711:4712; job 4 2 "$prog" whole) && [ -s met ]; ok $? "t_strangers_come_to_nothing ($nal)"
+	(export PTL_DEF_PORTLIST=4711:4712; job 4 2 "$prog" whole) && [ -s met ]
+	ok $? "t_strangers_come_to_nothing ($nal)"
 	lines "t_each_byte_arrives_among_strangers ($nal)"
 	for t in put get nodes; do
 		each=1
@@ -170,7 +175,8 @@ kill)
 	kill -9 $(on_host 1)
 	wait $pid
 	rc=$?
-	[ $rc != 0 ] && [ $rc != 124 ] && [ $((SECONDS - begin)) -lt 15 ]; ok $? "t_a_host_is_killed_and_the_job_ends ($nal)"
+	[ $rc != 0 ] && [ $rc != 124 ] && [ $((SECONDS - begin)) -lt 15 ]
+	ok $? "t_a_host_is_killed_and_the_job_ends ($nal)"
 	for ((i = 0; i < 100; i++)); do
 		[ -z "$(on_host 0)" ] && break
 		sleep 0.1

@@ -172,8 +172,8 @@ static void t_every_byte_is_what_it_should_be(void)
 		if (t_now() > give_up) {
 			for (int r = 0; r < size; r++)
 				if (with[r].what)
-					diag("the call to rank %d has not ended: kind %d, %zu bytes, %u events missing", r,
-					     with[r].what, with[r].len, with[r].ends);
+					diag("the call to rank %d has not ended: kind %d, %zu bytes, %u events missing",
+					     r, with[r].what, with[r].len, with[r].ends);
 			CHECK(busy == 0);
 			break;
 		}
