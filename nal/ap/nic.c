@@ -134,7 +134,7 @@ static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_f
 	return transport_send_some(&c->net, ((const struct ap_far *)p->link)->node, f, n, fault);
 }
 
-static const struct fr_link nic_link = { .send = link_send, .send_some = link_send_some };
+static const struct fr_link nic_link = { .send = link_send, .send_some = link_send_some, .breaks = true };
 
 /* The engine of a rank is ours (again). */
 static void take_back(struct nic_rank *k)
@@ -484,6 +484,24 @@ static void on_writable(void *ctx, uint32_t node)
 				fr_writable(c->card->rank[i].e, c->card->rank[i].peer[f]);
 }
 
+/* What we have said of ranks that have ended may be lost, too. */
+static void on_resumed(void *ctx, uint32_t node)
+{
+	struct nic *c = ctx;
+
+	p3_diag("ptl-nic: the connection to node %u had ended, and is there again", node);
+	for (uint32_t i = 0; i < c->card->n_local; i++) {
+		struct nic_rank *k = &c->rank[i];
+
+		if (c->bye[node * c->card->n_local + i] == NIC_BYE_SAID)
+			c->bye[node * c->card->n_local + i] = NIC_BYE_DUE;
+		for (uint32_t f = 0; k->up && f < c->card->n_far; f++)
+			if (c->card->far[f].node == node && k->r->peer[f])
+				fr_resume(k->r->e, k->r->peer[f]);
+	}
+	byes(c, node);
+}
+
 static const struct tcp_place *on_place(void *ctx, uint32_t node)
 {
 	struct nic *c = ctx;
@@ -518,7 +536,8 @@ static bool on_known(void *ctx, uint32_t node)
 
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
-	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
+	.place = on_place,
 };
 
 /* ---- what there is to do ---- */

@@ -293,6 +293,16 @@ static enum verdict begin_read(struct fr_engine *e, struct fr_peer *p, const str
 	return TAKEN;
 }
 
+/* For a reply, as for a put: NULL, and no call finds that there is none. */
+static uint8_t *room_for(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+{
+	bool full = p->full;
+	uint8_t *b = fr_buf_get(e, p, m, m->len);
+
+	p->full = full;
+	return b;
+}
+
 static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 {
 	struct fr_msg *m;
@@ -306,9 +316,12 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 	m->iov_n = op->iov_n;
 	m->off = op->moff;
 	m->direct = op->mdflags & P3L_MD_DIRECT;
-	if (m->len <= FR_SMALL) {
-		m->fault = !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off, m->direct, m->small, m->len);
+	if (m->len <= FR_SMALL)
 		m->buf = m->small;
+	else if (e->link->breaks && m->len <= FR_COPY)
+		m->buf = room_for(e, p, m);
+	if (m->buf) {
+		m->fault = !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off, m->direct, m->buf, m->len);
 		p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
 	} else {
 		m->op = fr_op_name(e, op);
@@ -425,7 +438,7 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 
 /* ---- frames ---- */
 
-/* False: answers are always taken, and a reliable link does not lose them; what they read may have gone since. */
+/* False: answers are always taken, and a reliable link does not lose them. */
 static bool go_back(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 {
 	int k = wire_channel(h);

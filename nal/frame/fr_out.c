@@ -77,18 +77,30 @@ static void number(struct fr_peer *p, struct fr_msg *m)
 		w->reply = m->reply;
 }
 
+/* A reply that has ended here before it is acknowledged, and is not in a buffer: of its end there is a copy. */
+static bool ends_early(const struct fr_engine *e, const struct fr_msg *m)
+{
+	return e->link->breaks && m->answer && m->len && !m->buf;
+}
+
+static bool is_last(const struct fr_out *o)
+{
+	return o->off + o->len == o->msg->len;
+}
+
 /*
  * How much of @m's next @left bytes the link may read from the MD as one frame, 0: they are copied. Short messages are
  * one frame; the end of a long one is copied, since it must be told there if a byte before it could not be read.
  */
 static uint32_t by_reference(struct fr_engine *e, const struct fr_msg *m, uint64_t left)
 {
+	uint32_t tail = ends_early(e, m) ? FR_SMALL : FR_TAIL;
 	struct wire_vec v[FR_SEGS];
 	uint64_t n;
 
-	if (!e->bulk || m->buf || !(m->direct || e->raw) || m->len <= WIRE_PAYLOAD || left <= FR_TAIL)
+	if (!e->bulk || m->buf || !(m->direct || e->raw) || m->len <= WIRE_PAYLOAD || left <= tail)
 		return 0;
-	left -= FR_TAIL;
+	left -= tail;
 	if (left > e->bulk)
 		left = e->bulk;
 	if (!m->iov)
@@ -118,6 +130,8 @@ static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 	o->ref = o->len;
 	if (!o->ref)
 		o->len = m->len - m->made < WIRE_PAYLOAD ? (uint32_t)(m->len - m->made) : WIRE_PAYLOAD;
+	if (o->len > FR_SMALL && is_last(o) && ends_early(e, m))
+		o->len -= FR_SMALL;
 	P3_PROBE5(frame_out, p->slot, c - p->ch, c->next, m->h.type, o->len);
 	P3_TRACED(out(&m->trace, p->slot, (unsigned)(c - p->ch), c->next, o->len, o->first));
 	m->begun = true;
@@ -139,6 +153,15 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 		if (m->fault)
 			*flags |= WIRE_F_FAULT;
 		return m->buf + o->off;
+	}
+	if (is_last(o) && ends_early(e, m)) {
+		if (!m->kept && (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct,
+						      m->small, o->len)))
+			m->fault = true;
+		m->kept = true;
+		if (m->fault)
+			*flags |= WIRE_F_FAULT;
+		return m->small;
 	}
 	if (m->direct && !m->iov && !m->fault)
 		return fr_at(e, m->start + m->off + o->off);
@@ -210,7 +233,7 @@ static void header(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, ui
 {
 	struct fr_out *o = &c->out[seq % FR_WINDOW];
 	struct fr_msg *m = o->msg;
-	bool last = o->off + o->len == m->len;
+	bool last = is_last(o);
 
 	if (o->first) {
 		*h = m->h;
@@ -222,7 +245,8 @@ static void header(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, ui
 	h->seq = seq;
 	h->paylen = o->len;
 	/* ask where somebody waits for the acknowledgement: an END, or room */
-	if ((last && (m->sending || m->op)) || c->next - c->base >= FR_WINDOW / 2 || c->flight >= FR_FLIGHT / 2 ||
+	if ((last && (m->sending || m->op)) || (ends_early(e, m) && o->off + o->len + FR_SMALL >= m->len) ||
+	    c->next - c->base >= FR_WINDOW / 2 || c->flight >= FR_FLIGHT / 2 ||
 	    p->full || (!e->more && (!e->free_bufs || !e->free_msgs)) || e->hasty)
 		h->flags |= WIRE_F_ASK;
 }
@@ -246,13 +270,16 @@ static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint
 /* The next frame of a channel whose @at is the next to be sent: is there one that may go? */
 static bool may_go(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint32_t at)
 {
-	return !c->hold && !(c->probe && at != c->base) && (at != c->next || make(e, p, c));
+	const struct fr_out *o = &c->out[at % FR_WINDOW];
+
+	return !c->hold && !(c->probe && at != c->base) && (at != c->next || make(e, p, c)) &&
+	       (at == c->base || !o->off || !is_last(o) || !ends_early(e, o->msg));
 }
 
 /* What a reliable link has taken is not read again: the get is over here before its initiator can say so. */
 static void went(struct fr_engine *e, const struct fr_out *o)
 {
-	if (!e->link->lossy && o->msg->op && o->off + o->len == o->msg->len) {
+	if (!e->link->lossy && o->msg->op && is_last(o)) {
 		P3_TRACED(push(&o->msg->trace));
 		read_out(e, o->msg, PTL_NI_OK);
 		P3_TRACED(pop());
@@ -425,6 +452,18 @@ void fr_writable(struct fr_engine *e, struct fr_peer *p)
 	if (p->ch[0].nop || p->ch[1].nop || p->tell)
 		fr_nop(e, p, 0, 0);
 	fr_pump(e, p);
+}
+
+void fr_resume(struct fr_engine *e, struct fr_peer *p)
+{
+	if (p->gone || !p->open)
+		return;
+	for (struct fr_chan *c = p->ch; c < p->ch + 2; c++) {
+		e->stats.again += c->sent - c->base;
+		c->sent = c->base;
+	}
+	p->tell = true;			/* our acknowledgements may be lost, too */
+	fr_writable(e, p);
 }
 
 void fr_flush(struct fr_engine *e)

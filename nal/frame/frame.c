@@ -94,7 +94,7 @@ struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
 	return m;
 }
 
-static uint8_t *buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint64_t len)
+uint8_t *fr_buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint64_t len)
 {
 	uint8_t *b = NULL;
 
@@ -446,7 +446,7 @@ static uint8_t *room(void *arg, uint64_t len)
 	struct place *o = arg;
 
 	buf_put(o->e, o->p, o->m);
-	o->m->buf = buf_get(o->e, o->p, o->m, len);
+	o->m->buf = fr_buf_get(o->e, o->p, o->m, len);
 	return o->m->buf;
 }
 

@@ -35,6 +35,11 @@
  * frame can be taken as it comes (fr_begin, fr_where, fr_piece): once its header has been matched, the link reads the
  * payload into the MD's own memory.
  *
+ * Breaks. Where a connection ends and the peer lives, a new one takes up the work: whoever sends goes back to the first
+ * frame that is not acknowledged, fr_resume(), and what has come already is dropped as what comes twice. A get that has
+ * ended at its target must not be read again: its reply is copied, up to FR_COPY bytes; of a longer one the last
+ * FR_SMALL bytes are, and go when all before them has been acknowledged.
+ *
  * Full. A call that finds no room gets FR_FULL at once, with nothing charged; fr_room() says when to try again. A
  * request that finds no place at its target (no record, a polled portal without room) is refused with BUSY and sent
  * again later.
@@ -84,6 +89,7 @@ struct fr_msg {
 	bool sending, replying;		/* send, reply are valid */
 	bool get_md;			/* a reply is awaited */
 	bool fault;			/* its bytes could not be read */
+	bool kept;			/* the end of a long reply is in small[] */
 	uint8_t *buf;			/* the bytes, in small[] or a buffer of the pool; NULL: in the MD */
 	uint64_t start, iov, off;	/* geometry in the MD */
 	uint32_t iov_n;
@@ -203,6 +209,8 @@ struct fr_link {
 	 * called. *@fault: the first that was not taken cannot be read. Calls nothing of the engine.
 	 */
 	uint32_t (*send_some)(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault);
+	/* Its connections may end and be made anew, fr_resume(): what it has taken may have to be sent again. */
+	bool breaks;
 	/* frames are sent again when no acknowledgement comes, and payloads get a checksum */
 	bool lossy;
 };
@@ -348,6 +356,8 @@ void fr_fault(struct fr_peer *p, uint64_t tag);
 bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame);
 /* The link of @p takes frames (again). */
 void fr_writable(struct fr_engine *e, struct fr_peer *p);
+/* The connection to @p is another one: what went by the last may not have come. */
+void fr_resume(struct fr_engine *e, struct fr_peer *p);
 /* After a batch of input: acknowledgements that somebody waits for, and the owner's wake-up. */
 void fr_flush(struct fr_engine *e);
 /* What time has to do. Returns when to call again, 0: not before something else has happened. Set e->now first. */

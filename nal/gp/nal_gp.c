@@ -113,7 +113,7 @@ static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_f
 	return transport_send_some(&gp->net, ((struct gp_far *)p->link)->rank, f, n, fault);
 }
 
-static const struct fr_link tcp_link = { .send = link_send, .send_some = link_send_some };
+static const struct fr_link tcp_link = { .send = link_send, .send_some = link_send_some, .breaks = true };
 
 /* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
 static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
@@ -213,6 +213,16 @@ static void on_writable(void *ctx, uint32_t rank)
 		fr_writable(gp->e, p);
 }
 
+static void on_resumed(void *ctx, uint32_t rank)
+{
+	struct gp *gp = ctx;
+	struct fr_peer *p = peer_of_rank(gp, rank);
+
+	p3_diag("the connection to rank %u of node %u had ended, and is there again", rank, gp->job->node_of[rank]);
+	if (p)
+		fr_resume(gp->e, p);
+}
+
 static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 {
 	struct gp *gp = ctx;
@@ -276,7 +286,8 @@ static bool on_known(void *ctx, uint32_t rank)
 
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
-	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
+	.place = on_place,
 };
 
 /* ---- the interrupt thread ---- */

@@ -192,7 +192,7 @@ static uint32_t stream_send_some(void *ctx, struct fr_peer *p, const struct wire
 	return i;
 }
 
-const struct fr_link loop_stream = { .send = stream_send, .send_some = stream_send_some };
+const struct fr_link loop_stream = { .send = stream_send, .send_some = stream_send_some, .breaks = true };
 
 static void fetch_late(struct loop_net *n, struct loop_packet *k)
 {
@@ -281,6 +281,22 @@ void loop_cut(struct loop_end end[2])
 	}
 }
 
+void loop_reconnect(struct loop_end end[2])
+{
+	for (int i = 0; i < 2; i++) {
+		drop_packets(end[i].net, &end[i]);
+		end[i].waiting = false;
+	}
+	for (int i = 0; i < 2; i++) {
+		end[i].from->now = end[i].net->now;
+		fr_resume(end[i].from, end[i].here);
+		fr_flush(end[i].from);
+		if (end[0].from == end[1].from)
+			break;
+	}
+	end->net->cuts++;
+}
+
 static void arrived(struct loop_net *n, struct loop_end *end)
 {
 	fr_flush(end->to);
@@ -317,6 +333,10 @@ static void arrive_stream(struct loop_net *n)
 	}
 	k = *at;
 	end = k->end;
+	if (happens(n, n->inject.reconnect)) {
+		loop_reconnect(end->pair);
+		return;
+	}
 	if (flow(n, k)) {
 		while (*at != k)	/* what it has made has been put in */
 			at = &(*at)->next;

@@ -20,6 +20,7 @@ struct loop_inject {
 	/* Connections are streams: all arrives, and in order, several frames are taken at once, and long ones come in
 	 * pieces. loop_stream must be the link then; none of the above but delay and room. */
 	bool stream;
+	uint32_t reconnect;		/* stream, in thousandths: the connection ends, and is made anew */
 	uint32_t disconnect;		/* frames of both ways of a connection: with this one it breaks; 0: never */
 	uint64_t seed;
 };
@@ -77,6 +78,8 @@ void loop_join(struct loop_net *n, struct loop_end end[2], struct fr_engine *a, 
 	       struct fr_peer *pb);
 /* The connection breaks: frames under way are gone, both ends are told. */
 void loop_cut(struct loop_end end[2]);
+/* The connection is another one: frames under way are gone, the engines go on. */
+void loop_reconnect(struct loop_end end[2]);
 /* The next thing happens: a frame arrives or time has come for something. False: nothing is left to happen. */
 bool loop_step(struct loop_net *n);
 void loop_fini(struct loop_net *n);

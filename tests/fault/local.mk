@@ -15,6 +15,16 @@ P3_TESTS += fault/stop-nodes:tests/fault/t_stop.sh:limit=120,args=nodes \
 	fault/vanish:tests/fault/t_vanish.sh:warns \
 	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1
 
+# Connections between nodes that end while their processes live.
+if HAVE_LIBEV
+check_PROGRAMS += tests/fault/t_break
+tests_fault_t_break_SOURCES = tests/fault/t_break.c tests/api/ptl.h
+tests_fault_t_break_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_break_LDADD = $(T_LIBS)
+P3_TESTS += fault/break:tests/fault/t_break:ranks=2,pernode=1 \
+	fault/break-ap:tests/fault/t_break:ranks=2,pernode=1,env=PTL_NAL=ap
+endif
+
 # bits flipped in rank 0's state by rank 1; needs the layout of the core.
 check_PROGRAMS += tests/fault/t_corrupt
 tests_fault_t_corrupt_SOURCES = tests/fault/t_corrupt.c tests/api/ptl.h

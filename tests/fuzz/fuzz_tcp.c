@@ -82,7 +82,7 @@ static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
-	.writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.writable = on_writable, .resumed = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
 static bool is_open(int k)
@@ -201,7 +201,7 @@ static void hello(int k, uint8_t how, uint8_t *h)
 	rank = get32(h + 8);
 	mac_of(&t, 1, rank, OWN, in[k]->nonce, h + 16, h + 32);
 	if (rank < SIZE && get32(h) == GREETS && get32(h + 4) == HANDSHAKE && get32(h + 12) == OWN && rank != 4 &&
-	    !t.out[rank].in && !gone[rank])
+	    !gone[rank])
 		proved_as[rank] = 1;
 	put_out(k, h, HELLO);
 }
@@ -273,6 +273,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	for (uint32_t i = 0; i < SIZE; i++) {
 		t.out[i] = (struct tcp_out){ .t = &t, .rank = i, .fd = -1 };
 		ev_timer_init(&t.out[i].timer, out_timer, 0., 0.);
+		ev_timer_init(&t.out[i].missing, in_missing, 0., 0.);
+		t.out[i].missing.data = &t.out[i];
 		t.out[i].timer.data = &t.out[i];
 		proved_as[i] = gone[i] = 0;
 	}

@@ -307,6 +307,13 @@ static void t_narrow_streams(void)
 	traffic(&(struct loop_inject){ .stream = true, .room = 2 }, 0);
 	f_bulk = WIRE_BULK;
 }
+/* Connections end amid anything, and are made anew: nothing is lost, nothing comes twice. */
+static void t_streams_that_break(void)
+{
+	traffic(&(struct loop_inject){ .stream = true, .reconnect = 30 }, 0);
+	CHECK(net.cuts > 10);
+	traffic(&(struct loop_inject){ .stream = true, .reconnect = 80, .room = 3 }, 0);
+}
 static void t_cut_streams(void) { traffic(&(struct loop_inject){ .stream = true, .room = 4 }, calls / 2); }
 static void t_cut(void) { traffic(&(struct loop_inject){ 0 }, calls / 2); }
 static void t_cut_and_everything(void)
@@ -317,7 +324,7 @@ static void t_cut_and_everything(void)
 int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = {
-		T(t_streams), T(t_narrow_streams), T(t_cut_streams),
+		T(t_streams), T(t_narrow_streams), T(t_cut_streams), T(t_streams_that_break),
 		T(t_nothing_injected), T(t_loss), T(t_heavy_loss), T(t_duplicates), T(t_reordering), T(t_flipped_bits),
 		T(t_a_narrow_link), T(t_everything), T(t_cut), T(t_cut_and_everything), { 0 }
 	};

@@ -20,13 +20,13 @@ struct end {
 	struct tcp t;
 	struct tcp_place place;
 	unsigned frames, gone, writable;
-	uint32_t seq;
+	uint32_t seq, next;		/* of frames: to come, to be sent */
 	bool refuse;
 	/* frames that come in pieces */
 	uint8_t *into;			/* where their payloads are wanted; NULL: they come by piece() */
 	uint32_t len, came;
 	uint8_t byte;
-	unsigned long_, placed, unplaced, faults;
+	unsigned long_, placed, unplaced, faults, resumed;
 	bool always;			/* where() has an answer each time */
 	bool away;			/* they could not be placed, and are dropped */
 };
@@ -146,6 +146,16 @@ static bool on_known(void *ctx, uint32_t rank)
 	return true;
 }
 
+/* What the engine does with numbers of its own: back to the first that has not come. A frame may have come half. */
+static void on_resumed(void *ctx, uint32_t rank)
+{
+	struct end *e = ctx;
+
+	e->resumed++;
+	e->next = end[rank].seq;
+	end[rank].came = end[rank].len;
+}
+
 static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 {
 	return &end[rank].place;
@@ -153,7 +163,8 @@ static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
-	.fault = on_fault, .writable = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
+	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
+	.place = on_place,
 };
 
 static struct tcp_bind at = { .n = 1 };	/* 127.0.0.1, unless a test wants another */
@@ -326,6 +337,60 @@ static void t_long_frames_go_where_they_are_wanted(void)
 		CHECK(!end[i].gone && !end[i].faults && !end[i].unplaced);
 	}
 	CHECK(!fault);
+	stop();
+}
+
+/* Connections are cut at any byte, of both ways: they are there again, and nobody is gone. */
+static void t_cut_connections_are_made_anew(void)
+{
+	enum { N = 3000 };
+	double last = now() + 60;
+	unsigned cuts = 0;
+	bool fault = false;
+
+	start(KEY, KEY);
+	while ((end[0].frames < N || end[1].frames < N) && now() < last) {
+		for (int i = 0; i < 2; i++) {
+			struct tcp_out *o = &end[i].t.out[!i];
+			uint32_t took = 1;
+
+			while (took && end[i].next < N && end[i].next - end[!i].seq < 240) {
+				if (rnd() % 8)
+					took = !send_frame(i, end[i].next, (uint32_t)(rnd() % 3000));
+				else
+					took = send_long(i, end[i].next, 1, &fault);
+				end[i].next += took;
+			}
+			if (rnd() % 50 == 0 && o->state == TCP_READY) {
+				cuts++;
+				shutdown(o->fd, rnd() % 2 ? SHUT_RDWR : SHUT_WR);
+			}
+		}
+		ev_run(loop, EVRUN_ONCE);
+	}
+	diag("%u cuts, %u and %u new connections", cuts, end[0].resumed, end[1].resumed);
+	CHECK(cuts > 5 && end[0].resumed > 2 && end[1].resumed > 2);
+	CHECK_INT(end[0].frames, N);
+	CHECK_INT(end[1].frames, N);
+	CHECK(!end[0].gone && !end[1].gone && !fault);
+	stop();
+}
+
+/* Who is there, and does not come back, is given up in time; who has sent nonsense is not let in again. */
+static void t_who_does_not_come_back_is_gone(void)
+{
+	start(KEY, KEY);
+	end[0].t.patience = end[1].t.patience = 1;
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	CHECK_INT(send_frame(0, 0, 1), 0);
+	CHECK(until(&end[1].frames, 1));
+	tcp_accepting(&end[1].t, false);
+	shutdown(end[0].t.out[1].fd, SHUT_RDWR);
+	CHECK(until(&end[1].gone, 1));
+	tcp_accepting(&end[1].t, true);
+	CHECK(until(&end[0].gone, 1));
+	CHECK_INT(end[0].resumed + end[1].resumed, 0);
 	stop();
 }
 
@@ -550,7 +615,8 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_siphash_is_what_its_authors_say), T(t_frames_arrive_whole_and_in_order),
-		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there), T(t_addresses_of_both_kinds),
+		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there),
+		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_addresses_of_both_kinds),
 		T(t_another_key_gets_nowhere),
 		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
 		{ 0 }

@@ -17,9 +17,11 @@
  * Out. What the kernel does not take of a frame is kept: a copy of it, or, where it stays, where it stands. A page that
  * is not there (EFAULT) is the sending user's affair: zeroes go, and he is told.
  *
- * The end of a process closes both connections. What it sent before may still be there to be read, so its end is told
- * (user->gone) when its connection to us has been read to the end. Without one it is told at once, and when the end
- * of a connection that we send on is not followed by that of the other, after GRACE.
+ * A connection that ends may be made anew by whoever sends on it, and user->resumed() sends again what may not have
+ * come; that is tried for RESUME_S. Whose connection to us has ended, and to whom we have none, is connected to, so
+ * that we know whether he lives. A process at its end has closed its port, too, and who connects is refused: that is
+ * its end. What it sent before may still be there to be read, so the end is told (user->gone) when its connection to us
+ * has been read to the end. Who has sent what makes no sense is given up, and not let in again.
  *
  * A process that is stopped is not at its end, however long: its kernel goes on to acknowledge what comes, and says
  * that there is no room. So nothing here counts the time in which a connected process does not read or answer. A
@@ -50,6 +52,7 @@
 #define STRANGERS	64
 #define HANDSHAKE_S	5.0
 #define GRACE_S		2.0
+#define RESUME_S	10.0		/* or the user's patience, if that is less: for a connection that has ended */
 #define VANISHED_S	30		/* or the user's patience, if that is less: until a machine is taken for gone */
 #define AGAIN		5		/* handshakes more than one, */
 #define AGAIN_S		0.01		/* the first after so long, then twice as long each time */
@@ -168,6 +171,9 @@ static void lost(struct tcp_out *o)
 	if (o->state == TCP_GONE)
 		return;
 	out_close(o, TCP_GONE);
+	ev_timer_stop(o->t->loop, &o->missing);
+	if (o->resuming && o->err == ECONNREFUSED)
+		o->err = o->broke;		/* its port is closed, too: it has ended, as it looked at first */
 	o->t->user->gone(o->t->ctx, o->rank);
 }
 
@@ -197,6 +203,43 @@ static void out_timer(struct ev_loop *loop, ev_timer *w, int events)
 		lost(o);
 }
 
+static double resume_s(const struct tcp *t)
+{
+	return t->patience < RESUME_S ? t->patience : RESUME_S;
+}
+
+/* From now on it is tried for a while. */
+static void resuming(struct tcp_out *o)
+{
+	ev_now_update(o->t->loop);
+	o->tried = 0;
+	if (o->resuming)
+		return;
+	o->resuming = true;
+	o->again = 0;
+	o->broke = o->err;
+	o->until = ev_now(o->t->loop) + resume_s(o->t);
+}
+
+/* Our connection has ended. */
+static void out_ended(struct tcp_out *o)
+{
+	if (o->state == TCP_GONE)
+		return;
+	out_close(o, TCP_AGAIN);
+	resuming(o);
+	start_timer(o, AGAIN_S);
+}
+
+/* It has not come back. */
+static void in_missing(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct tcp_out *o = w->data;
+
+	o->err = ETIMEDOUT;
+	lost(o);
+}
+
 /* We cannot send to it any more. What it has sent is read first. */
 static void out_broken(struct tcp_out *o)
 {
@@ -216,7 +259,7 @@ static void out_broken(struct tcp_out *o)
  */
 static void not_yet(struct tcp_out *o)
 {
-	if (o->state == TCP_READY || o->state == TCP_GONE || o->again == AGAIN) {
+	if (o->state == TCP_GONE || o->again == AGAIN) {
 		out_broken(o);
 		return;
 	}
@@ -225,10 +268,9 @@ static void not_yet(struct tcp_out *o)
 	start_timer(o, AGAIN_S * (1 << o->again++));
 }
 
-static void in_close(struct tcp_in *c)
+static void in_free(struct tcp_in *c)
 {
 	struct tcp *t = c->t;
-	struct tcp_out *o = c->proved ? &t->out[c->rank] : NULL;
 
 	ev_io_stop(t->loop, &c->io);
 	ev_timer_stop(t->loop, &c->timer);
@@ -238,14 +280,43 @@ static void in_close(struct tcp_in *c)
 		c->next->at = c->at;
 	if (!c->proved)
 		t->strangers--;
-	if (o && o->in == c)
-		o->in = NULL;
-	else
-		o = NULL;
+	else if (t->out[c->rank].in == c)
+		t->out[c->rank].in = NULL;
 	free(c->buf);
 	free(c);
+}
+
+/* What came over it makes no sense, or its sender is gone. */
+static void in_bad(struct tcp_in *c)
+{
+	struct tcp_out *o = c->proved && c->t->out[c->rank].in == c ? &c->t->out[c->rank] : NULL;
+
+	in_free(c);
 	if (o)
 		lost(o);
+}
+
+/* It has ended; @err: or 0. */
+static void in_ended(struct tcp_in *c, int err)
+{
+	struct tcp_out *o = c->proved && c->t->out[c->rank].in == c ? &c->t->out[c->rank] : NULL;
+
+	in_free(c);
+	if (!o || o->state == TCP_GONE)
+		return;
+	if (!o->resuming)
+		o->err = err;
+	if (o->state == TCP_BROKEN) {		/* all that it sent has been read */
+		lost(o);
+		return;
+	}
+	ev_now_update(o->t->loop);
+	ev_timer_set(&o->missing, resume_s(o->t) + GRACE_S, 0.);	/* who comes back gives up earlier */
+	ev_timer_start(o->t->loop, &o->missing);
+	if (o->state == TCP_IDLE) {
+		resuming(o);
+		out_connect(o);
+	}
 }
 
 static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
@@ -253,7 +324,7 @@ static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
 	struct tcp_in *c = w->data;
 
 	c->t->refused++;
-	in_close(c);
+	in_free(c);
 }
 
 /* ---- in ---- */
@@ -372,7 +443,7 @@ static bool hello_ok(struct tcp_in *c)
 	    get32(c->hello + 12) != t->rank)
 		return false;
 	mac_of(t, 1, rank, t->rank, c->nonce, c->hello + 16, mac);
-	if (!tcp_same(mac, c->hello + 32) || t->out[rank].in || t->out[rank].state == TCP_GONE ||
+	if (!tcp_same(mac, c->hello + 32) || t->out[rank].state == TCP_GONE ||
 	    !t->user->known(t->ctx, rank))
 		return false;
 	c->rank = rank;
@@ -388,7 +459,7 @@ static bool in_read(struct tcp_in *c, bool *more)
 	*more = false;
 	if (c->left) {
 		if (t->out[c->rank].state == TCP_GONE) {
-			in_close(c);
+			in_bad(c);
 			return false;
 		}
 		n = read_pieces(c, more);
@@ -403,13 +474,11 @@ static bool in_read(struct tcp_in *c, bool *more)
 	if (n < 0 && try_again(errno))
 		return true;
 	if (n <= 0) {
-		if (n < 0)
-			t->out[c->rank].err = errno;
-		in_close(c);
+		in_ended(c, n < 0 ? errno : 0);
 		return false;
 	}
 	if (!c->left && !deliver(c)) {
-		in_close(c);
+		in_bad(c);
 		return false;
 	}
 	return true;
@@ -419,12 +488,13 @@ static void hello_read(struct tcp_in *c)
 {
 	struct tcp *t = c->t;
 	uint8_t welcome[WELCOME];
+	struct tcp_out *o;
 	ssize_t n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
 
 	if (n < 0 && try_again(errno))
 		return;
 	if (n <= 0) {
-		in_close(c);
+		in_free(c);
 		return;
 	}
 	c->have += (uint32_t)n;
@@ -435,15 +505,21 @@ static void hello_read(struct tcp_in *c)
 		mac_of(t, 2, c->rank, t->rank, c->nonce, c->hello + 16, welcome);
 	if (!c->buf || send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) != WELCOME) {
 		t->refused++;
-		in_close(c);
+		in_free(c);
 		return;
 	}
 	ev_timer_stop(t->loop, &c->timer);
 	c->proved = true;
 	t->strangers--;
 	c->have = 0;
-	t->out[c->rank].in = c;
-	t->out[c->rank].met = true;
+	o = &t->out[c->rank];
+	if (o->in)			/* we have not seen its end so far; what is left there comes again */
+		in_free(o->in);
+	o->in = c;
+	o->met = true;
+	ev_timer_stop(t->loop, &o->missing);
+	if (o->state == TCP_BROKEN)	/* it lives */
+		out_ended(o);
 }
 
 static void in_event(struct ev_loop *loop, ev_io *w, int events)
@@ -541,7 +617,7 @@ static void out_connect(struct tcp_out *o)
 			ev_io_init(&o->io, out_event, o->fd, EV_WRITE);
 			o->io.data = o;
 			ev_io_start(o->t->loop, &o->io);
-			start_timer(o, o->t->patience);
+			start_timer(o, o->resuming ? resume_s(o->t) : o->t->patience);
 			return;
 		}
 		bad = o->err = errno;
@@ -551,6 +627,16 @@ static void out_connect(struct tcp_out *o)
 			not_yet(o);
 			return;
 		}
+	}
+	if (o->resuming && o->err != ECONNREFUSED && ev_now(o->t->loop) < o->until) {	/* the network may come back */
+		o->state = TCP_AGAIN;
+		o->tried = 0;
+		start_timer(o, 20 * AGAIN_S);
+		return;
+	}
+	if (o->err == ECONNRESET || o->err == EPIPE || o->err == ECONNABORTED) {	/* it ended before it was one */
+		not_yet(o);
+		return;
 	}
 	/* not from here: the caller may be in the middle of a call */
 	o->state = TCP_BROKEN;
@@ -663,7 +749,12 @@ static void out_read(struct tcp_out *o)
 		return;
 	if (n <= 0 || o->state == TCP_READY) {
 		o->err = n < 0 ? errno : 0;
-		not_yet(o);
+		if (o->state == TCP_READY && n <= 0)
+			out_ended(o);
+		else if (o->state == TCP_READY)
+			out_broken(o);
+		else
+			not_yet(o);
 		return;
 	}
 	o->got += (uint32_t)n;
@@ -684,7 +775,14 @@ static void out_read(struct tcp_out *o)
 	o->state = TCP_READY;
 	o->met = true;
 	o->err = 0;
+	o->again = 0;
+	o->resuming = false;
 	set(o->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+	if (o->ready) {
+		o->t->user->resumed(o->t->ctx, o->rank);
+		return;
+	}
+	o->ready = true;
 	o->t->user->writable(o->t->ctx, o->rank);
 }
 
@@ -716,7 +814,8 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 	}
 	if (events & EV_WRITE) {
 		if (!flush_rest(o)) {
-			out_broken(o);
+			o->err = errno;
+			out_ended(o);
 			return;
 		}
 		if (!clear(o))
@@ -922,6 +1021,8 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 		t->out[i] = (struct tcp_out){ .t = t, .rank = i, .fd = -1 };
 		ev_timer_init(&t->out[i].timer, out_timer, 0., 0.);
 		t->out[i].timer.data = &t->out[i];
+		ev_timer_init(&t->out[i].missing, in_missing, 0., 0.);
+		t->out[i].missing.data = &t->out[i];
 	}
 	for (int i = 0; i < n && rc; i++)
 		for (int tries = ports[i] ? 1 : ANY_PORT; tries-- && rc;) {	/* free on the first, not on another */
@@ -952,11 +1053,11 @@ void tcp_stop(struct tcp *t)
 	while (t->listens)
 		close(t->fd[--t->listens]);
 	for (uint32_t i = 0; i < t->size; i++) {
-		t->out[i].in = NULL;
 		out_close(&t->out[i], TCP_GONE);
+		ev_timer_stop(t->loop, &t->out[i].missing);
 	}
 	while (t->ins)
-		in_close(t->ins);
+		in_free(t->ins);
 	free(t->out);
 	t->out = NULL;
 }

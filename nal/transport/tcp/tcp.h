@@ -51,6 +51,8 @@ struct tcp_user {
 	void (*unplaced)(void *ctx, uint64_t part);
 	void (*fault)(void *ctx, void *whose, uint64_t tag);	/* of a frame that stays: zeroes went instead */
 	void (*writable)(void *ctx, uint32_t rank);	/* tcp_send() has room again */
+	/* likewise, over a new connection: all that has not been acknowledged is to be sent again */
+	void (*resumed)(void *ctx, uint32_t rank);
 	/* it will never be there again; all that it sent has been delivered. tcp.out[rank] says why: met, err, addr */
 	void (*gone)(void *ctx, uint32_t rank);
 	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
@@ -71,6 +73,11 @@ struct tcp_out {
 	bool watched;
 	ev_io io;
 	ev_timer timer;			/* until it is connected; until what the other side sent has been read */
+	ev_timer missing;		/* until its connection to us, which has ended, is there again */
+	bool ready;			/* frames have been sent over one */
+	bool resuming;			/* for an end that has come, @broke, until: */
+	double until;
+	int broke;
 	uint8_t nonce[16], hello[128];	/* handshake */
 	uint32_t got;
 	/* Of a frame that went half: bytes of our own, then those that stay where they are, or (they did not) zeroes */
