@@ -36,6 +36,7 @@
 #include "nic.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
+#include "smap_window.h"
 #include "transport/verbs/verbs.h"
 
 #define BOX_FD		3
@@ -540,6 +541,18 @@ static const struct tcp_user user = {
 	.place = on_place,
 };
 
+/* Have pages of a rank been replaced? */
+static uint64_t stamp(void *ctx, const void *at, size_t len)
+{
+	const struct nic *c = ctx;
+	uint64_t mask = smartmap_view_.mask;
+
+	for (uint32_t i = 0; i < c->card->n_local; i++)
+		if (c->rank[i].up && !((smartmap_view_.window[i] ^ (uintptr_t)at) & ~mask))
+			return smap_window_stamp((int)i, (uintptr_t)at, len);
+	return 0;
+}
+
 /* ---- what there is to do ---- */
 
 /* Calls of a rank become messages. */
@@ -793,7 +806,7 @@ static int start(struct nic *c)
 			    "no port to listen at: %s", strerror(-rc));
 	transport_tcp(&c->net, &c->tcp);
 	if (card->verbs != P3_NO) {
-		if (verbs_start(&c->net, &c->tcp, card->iface, card->verbs == P3_YES, why, sizeof(why)))
+		if (verbs_start(&c->net, &c->tcp, card->iface, card->verbs == P3_YES, stamp, why, sizeof(why)))
 			return fail(card, "PTL_VERBS=yes: %s", why);
 		p3_diag("ptl-nic: RDMA: %s", why);
 	}

@@ -5,7 +5,7 @@ tcp_sources = nal/transport/transport.h nal/transport/tcp/tcp.h nal/transport/tc
 gp_sources = nal/gp/gp.h nal/gp/gp_links.c nal/gp/nal_gp.c nal/gp/gp_card.c nal/gp/gp_port.c
 # RDMA, where the headers of libibverbs are; the library is loaded when it is asked for.
 verbs_files = nal/transport/verbs/verbs.c nal/transport/verbs/vb_pair.c nal/transport/verbs/vb_ctl.c \
-	nal/transport/verbs/vb_dev.c
+	nal/transport/verbs/vb_dev.c nal/transport/verbs/vb_bulk.c nal/transport/verbs/vb_reg.c
 verbs_headers = nal/transport/verbs/verbs.h nal/transport/verbs/vb.h
 if HAVE_VERBS
 verbs_sources = $(verbs_headers) $(verbs_files)

@@ -504,7 +504,7 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	}
 	transport_tcp(&gp->net, &gp->tcp);
 	if (k->verbs != P3_NO) {
-		if (verbs_start(&gp->net, &gp->tcp, k->iface, k->verbs == P3_YES, why, len)) {
+		if (verbs_start(&gp->net, &gp->tcp, k->iface, k->verbs == P3_YES, NULL, why, len)) {
 			snprintf(line, size, "%s", why);
 			snprintf(why, len, "PTL_VERBS=yes: %s", line);
 			return PTL_FAIL;
@@ -540,7 +540,7 @@ static int run(struct gp *gp)
 	gp->e->wake_arg = gp;
 	gp->e->more = more;
 	gp->e->more_arg = gp;
-	gp->e->raw = true;
+	gp->e->raw = gp->net.ops->raw;
 	gp->e->bulk = gp->links ? 0 : gp->net.ops->bulk;	/* a link's turn is a frame */
 	gp->e->now = now_ns();
 	ev_prepare_init(&gp->prepare, before_sleep);

@@ -149,6 +149,33 @@ static inline void inside_add(_Atomic uint32_t *w, int d)
 	}
 }
 
+/* Does [lo, hi), offsets in a window, lie in a range of addresses [from, to)? */
+static int offsets_in(uintptr_t lo, uintptr_t hi, uintptr_t from, uintptr_t to)
+{
+	return to > from && lo >= (from & smap.mask) && hi <= (from & smap.mask) + (to - from);
+}
+
+uint64_t smap_window_stamp(int peer, uintptr_t at, size_t len)
+{
+	const struct smap_ctl *c = smap_peer_ctl(peer);
+	uintptr_t lo = at & smap.mask, hi = lo + len;
+	uint64_t seq = atomic_load_explicit(&c->seq, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&c->nranges, memory_order_relaxed);
+	int yes;
+
+	if ((seq & 1) || hi < lo)
+		return 0;
+	yes = offsets_in(lo, hi, atomic_load_explicit(&c->arena_lo, memory_order_relaxed),
+			 atomic_load_explicit(&c->arena_hi, memory_order_relaxed));
+	for (uint32_t i = 0; !yes && i < n && i < SMAP_RANGES; i++)
+		yes = offsets_in(lo, hi, atomic_load_explicit(&c->range[i].lo, memory_order_relaxed),
+				 atomic_load_explicit(&c->range[i].hi, memory_order_relaxed));
+	atomic_thread_fence(memory_order_acquire);	/* pairs with the release fence of smap_ranges_publish() */
+	if (!yes || atomic_load_explicit(&c->seq, memory_order_relaxed) != seq)
+		return 0;
+	return seq + 1;
+}
+
 SMAP_EXPORT int smartmap_enter(int peer, const void *addr, size_t len)
 {
 	uintptr_t lo = (uintptr_t)addr, hi;

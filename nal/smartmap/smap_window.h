@@ -13,4 +13,10 @@ static inline struct smap_ctl *smap_peer_ctl(int peer)	/* after a successful sma
 int smap_window_attach_fd(int peer, int fd);	/* map it now; 0 or -errno. Takes no ownership of @fd. */
 void smap_windows_drop(void);
 
+/*
+ * For whoever keeps pages of @peer: nonzero while [at, at + len) of its window is adopted, and another number once any
+ * range of the peer has been withdrawn or adopted since. 0: it is not adopted now, or that cannot be told.
+ */
+uint64_t smap_window_stamp(int peer, uintptr_t at, size_t len);
+
 #endif

@@ -18,7 +18,8 @@ struct transport_ops {
 	/* as tcp_send(), tcp_send_some() */
 	int (*send)(void *t, uint32_t rank, const void *hdr, const void *payload, uint32_t len);
 	uint32_t (*send_some)(void *t, uint32_t rank, const struct wire_frame *f, uint32_t n, bool *fault);
-	uint32_t bulk;			/* fr_engine.bulk */
+	uint32_t bulk;			/* fr_engine.bulk, */
+	bool raw;			/* and raw: what reads memory sees whether it is there */
 	/* Deliver what is there; NULL: the event loop does. */
 	void (*poll)(void *t);
 	/* The loop is about to sleep: see to it that it wakes up. False: something has come meanwhile. NULL: it
@@ -49,7 +50,7 @@ static inline uint32_t transport_tcp_send_some(void *t, uint32_t rank, const str
 static inline void transport_tcp(struct transport *n, struct tcp *t)
 {
 	static const struct transport_ops ops = { .send = transport_tcp_send, .send_some = transport_tcp_send_some,
-						  .bulk = WIRE_BULK };
+						  .bulk = WIRE_BULK, .raw = true };
 
 	*n = (struct transport){ &ops, t };
 }

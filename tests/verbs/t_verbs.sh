@@ -36,6 +36,7 @@ happened()
 }
 
 cases="ap:rnr=7:rnr ap:qp=40:qp ap:late=40:late ap:cq=60:cq ap:qp=11-rnr=3:qp
+	ap:stale=6:stale ap:late=9:late
 	gp:rnr=5:rnr gp:qp=30:qp gp:late=30:late gp:cq=60:cq"
 programs="t_put t_get"
 echo "1..$(($(wc -w <<<"$cases") * $(wc -w <<<"$programs") + 6))"

@@ -56,6 +56,13 @@ extern struct vb_lib vb_lib;
 #define VB_DEPTH_MIN	4U		/* with many peers less */
 #define VB_SENDS	1024U		/* of all peers, if the minimum allows */
 #define VB_RECVS	512U		/* places for what comes, for all peers */
+#define VB_COPY		8192U		/* the longest frame of a user's memory that is copied all the same */
+#define VB_LONG		0x80000000U	/* in a message's length: the payload is to be read, vb_bulk.c */
+#define VB_READ		(1ULL << 63)	/* in the name of a request: it is a read */
+#define VB_BULKS	8U		/* such messages to one peer that it has not taken */
+#define VB_PIECES	9U		/* of memory that one is read from, or into at once */
+#define VB_REGS		256U		/* registrations of users' memory that are kept, */
+#define VB_PINNED	(256ULL << 20)	/* and how many bytes may be */
 #define VB_TRIES	8U		/* connections one after the other that have carried nothing */
 #define VB_RETRY_S	0.01		/* before the third of them, then twice as long each time */
 
@@ -85,6 +92,35 @@ enum vb_state {
 	VB_GONE
 };
 
+/* Memory of a user that is registered: vb_reg.c. */
+struct vb_reg {
+	struct ibv_mr *mr;		/* NULL: a free entry */
+	uint64_t lo, hi, stamp;		/* 0: for its users only */
+	uint32_t users, used;
+};
+
+/* A message whose payload the other side reads. */
+struct vb_bulk {
+	bool on, staged;
+	uint32_t number, pieces, n;
+	void *whose;			/* wire_frame.whose */
+	struct wire_vec v[VB_PIECES];
+	struct vb_reg *reg[VB_PIECES];	/* [n]; NULL: in vb_peer.stage */
+};
+
+/* The one that is being read here. */
+struct vb_come {
+	bool on, whole, bounced;
+	uint32_t buf;			/* where its message is */
+	uint64_t part;			/* the user's */
+	uint32_t pieces, at, off;	/* of the sender's memory: next byte */
+	struct { uint64_t addr; uint32_t len, rkey; } range[VB_PIECES];
+	uint32_t total, got, round;	/* bytes; those of the reads under way */
+	uint32_t reads, n_reg;
+	struct vb_reg *reg[VB_PIECES];
+};
+enum vb_long { VB_WRONG, VB_COMING, VB_THERE };
+
 /*
  * Messages to a peer are numbered for the life of both processes, whatever queue pairs carry them, and stand in
  * slot[number % depth] until the other side has said that it has taken them: [acked, next). [done, next) are in the
@@ -111,6 +147,14 @@ struct vb_peer {
 	uint32_t acked, done, next;
 	uint32_t expect, told;		/* of theirs: next number; as they were told */
 	enum ibv_wc_status why;		/* it has failed */
+	struct vb_bulk bulk[VB_BULKS];
+	struct vb_come come;
+	struct { uint32_t buf, n, qpn; } held[VB_DEPTH];	/* messages that have come behind it */
+	uint32_t n_held;
+	uint8_t *stage;			/* [WIRE_BULK], and */
+	struct ibv_mr *stage_mr;
+	uint8_t *bounce;		/* [WIRE_HDR + WIRE_BULK], when it is first needed */
+	struct ibv_mr *bounce_mr;
 };
 
 struct verbs {
@@ -127,6 +171,7 @@ struct verbs {
 	struct ibv_cq *sends, *recvs;
 	struct ibv_srq *srq;
 	uint8_t port, mtu, link_layer;
+	uint8_t reads_in, reads_out;	/* that the card has under way on a queue pair */
 	uint16_t lid;
 	int gid_index;
 	union ibv_gid gid;
@@ -138,7 +183,11 @@ struct verbs {
 	struct ev_io io, async;
 	struct ev_timer timer;
 	struct vb_peer *peer;		/* [tcp->size] */
-	uint64_t sent, got, again, mended;
+	verbs_stamp *stamp;
+	struct vb_reg reg[VB_REGS];
+	uint64_t pinned;		/* bytes in these */
+	uint32_t reg_turn;
+	uint64_t sent, got, again, mended, bulks, reg_hits;
 };
 
 /* vb_dev.c: the library and the device: 0, or -1 and @why; queues: 0 or an errno */
@@ -163,6 +212,23 @@ void vb_broken(struct vb_peer *p, enum ibv_wc_status why);
 void vb_mend(struct verbs *v);
 void vb_qp_destroy(struct vb_peer *p);
 void vb_gone(struct vb_peer *p);
+
+/* vb_reg.c: NULL: it cannot be registered. @bad: the card would not take it. */
+struct vb_reg *vb_reg_get(struct verbs *v, void *at, uint64_t len);
+void vb_reg_put(struct verbs *v, struct vb_reg *r, bool bad);
+void vb_reg_end(struct verbs *v);
+
+/* vb_bulk.c */
+bool vb_bulk_of(const struct vb_peer *p, const void *whose);
+/* A message of it in @b, for p->next: bytes, with VB_LONG; 0: not now. */
+uint32_t vb_bulk_make(struct vb_peer *p, const struct wire_frame *f, uint8_t *b);
+void vb_bulk_acked(struct vb_peer *p);
+bool vb_bulk_again(struct vb_peer *p, uint32_t number);
+/* A message of @n bytes in place @buf, its frame at @b. */
+enum vb_long vb_come_begin(struct vb_peer *p, const uint8_t *b, uint32_t n, uint32_t buf);
+enum vb_long vb_come_read(struct vb_peer *p);
+void vb_come_drop(struct vb_peer *p);
+void vb_bulk_end(struct vb_peer *p);
 
 /* verbs.c */
 void vb_post_slot(struct vb_peer *p, uint32_t number);

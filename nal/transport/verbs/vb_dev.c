@@ -115,6 +115,10 @@ static bool take_port(struct verbs *v, const char *iface)
 		v->gid_index = choose_gid(v, a.gid_tbl_len, iface);
 		if (v->gid_index < 0 && a.link_layer == IBV_LINK_LAYER_ETHERNET)
 			continue;
+		v->reads_in = (uint8_t)(d.max_qp_rd_atom < 16 ? d.max_qp_rd_atom : 16);
+		v->reads_out = (uint8_t)(d.max_qp_init_rd_atom < 16 ? d.max_qp_init_rd_atom : 16);
+		if (v->reads_out > v->reads_in)		/* the other side's card is likely to be the same */
+			v->reads_out = v->reads_in;
 		if ((int)v->n_recvs > d.max_srq_wr)
 			v->n_recvs = (uint32_t)d.max_srq_wr;
 		return true;
@@ -222,7 +226,7 @@ int vb_queues(struct verbs *v)
 {
 	struct ibv_srq_init_attr s = { .attr = { .max_wr = v->n_recvs, .max_sge = 1 } };
 	/* one completion for each that can be under way, and as many of the queue pairs before */
-	int sends = (int)(2 * v->depth * v->tcp->size), recvs = (int)(2 * v->n_recvs);
+	int sends = (int)(2 * (v->depth + 2 * VB_PIECES) * v->tcp->size), recvs = (int)(2 * v->n_recvs);
 	struct ibv_device_attr d;
 
 	if (vb_lib.query_device(v->dev, &d))

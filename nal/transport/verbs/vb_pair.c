@@ -84,14 +84,16 @@ void vb_qp_destroy(struct vb_peer *p)
 	p->qpn_before = p->qp->qp_num;
 	vb_lib.destroy_qp(p->qp);
 	p->qp = NULL;
+	vb_come_drop(p);
 }
 
 static bool make(struct vb_peer *p)
 {
 	struct verbs *v = p->v;
 	struct ibv_qp_init_attr init = { .send_cq = v->sends, .recv_cq = v->recvs, .srq = v->srq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = v->depth, .max_send_sge = 1 } };
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = v->port };
+		.cap = { .max_send_wr = v->depth + 2 * VB_PIECES, .max_send_sge = 1 } };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = v->port,
+		.qp_access_flags = IBV_ACCESS_REMOTE_READ };
 
 	if (!p->slot) {
 		p->len = calloc(v->depth, sizeof(*p->len));
@@ -125,9 +127,10 @@ static bool pair(struct vb_peer *p)
 	const struct vb_ctl *o = &p->theirs;
 	struct verbs *v = p->v;
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTR, .path_mtu = o->mtu < v->mtu ? o->mtu : v->mtu,
-		.dest_qp_num = o->qpn, .rq_psn = o->psn, .max_dest_rd_atomic = 1, .min_rnr_timer = RNR_TIMER };
+		.dest_qp_num = o->qpn, .rq_psn = o->psn, .max_dest_rd_atomic = v->reads_in,
+		.min_rnr_timer = RNR_TIMER };
 	struct ibv_qp_attr b = { .qp_state = IBV_QPS_RTS, .timeout = ACK_TIMEOUT, .retry_cnt = ACK_RETRIES,
-		.rnr_retry = RNR_FOREVER, .sq_psn = p->psn, .max_rd_atomic = 1 };
+		.rnr_retry = RNR_FOREVER, .sq_psn = p->psn, .max_rd_atomic = v->reads_out };
 
 	a.ah_attr.port_num = v->port;
 	a.ah_attr.dlid = o->lid;
@@ -203,9 +206,14 @@ static void open_(struct vb_peer *p)
 		return;
 	}
 	p->acked = p->done = taken;
+	vb_bulk_acked(p);
 	p->state = VB_OPEN;
 	for (uint32_t n = taken; n != p->next && !p->broken; n++) {
 		p->v->again++;
+		if ((p->len[n % p->v->depth] & VB_LONG) && !vb_bulk_again(p, n)) {
+			vb_gone(p);
+			return;
+		}
 		vb_post_slot(p, n);
 	}
 	vb_writable(p);

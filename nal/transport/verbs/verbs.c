@@ -58,7 +58,7 @@ void vb_post_slot(struct vb_peer *p, uint32_t number)
 	struct verbs *v = p->v;
 	uint32_t at = number % v->depth;
 	uint8_t *b = p->slot + (size_t)at * VB_SLOT;
-	struct ibv_sge sge = { (uintptr_t)b, p->len[at] + VB_LINK, p->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)b, (p->len[at] & ~VB_LONG) + VB_LINK, p->mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = (uint64_t)p->rank << 32 | (p->epoch & 0xff) << 24 | (number & 0xffffff),
 		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
 
@@ -98,7 +98,7 @@ static uint8_t *place(struct vb_peer *p)
 	return p->slot + (size_t)(p->next % p->v->depth) * VB_SLOT + VB_LINK;
 }
 
-/* It is there, @n bytes. */
+/* It is there, @n bytes (perhaps with VB_LONG). */
 static void go(struct vb_peer *p, uint32_t n)
 {
 	p->len[p->next % p->v->depth] = n;
@@ -135,6 +135,20 @@ static uint32_t send_some(void *t, uint32_t rank, const struct wire_frame *f, ui
 			return p->due ? 0 : i + tcp_send_some(v->tcp, rank, f + i, n - i, fault);
 		if (!b)
 			break;
+		if (f[i].stays && f[i].len > VB_COPY) {
+			uint32_t bytes = vb_bulk_make(p, &f[i], b);
+
+			if (bytes) {
+				go(p, bytes);
+				continue;
+			}
+		}
+		/* behind memory that is still to be read: no end of the same user's; nor too long for a slot */
+		if (f[i].len > WIRE_PAYLOAD || vb_bulk_of(p, f[i].whose)) {
+			if (!p->blocked)
+				wait_room(p);
+			break;
+		}
 		memcpy(b, f[i].hdr, WIRE_HDR);
 		b += WIRE_HDR;
 		for (uint32_t k = 0; k < f[i].n; b += f[i].v[k++].len)
@@ -145,9 +159,9 @@ static uint32_t send_some(void *t, uint32_t rank, const struct wire_frame *f, ui
 }
 
 /* What has been taken is told by itself when nothing else tells it. */
-static void tell_taken(struct vb_peer *p)
+static void tell_taken(struct vb_peer *p, uint32_t from)
 {
-	if (p->state != VB_OPEN || p->broken || p->expect - p->told < p->v->depth / 2 || !room(p))
+	if (p->state != VB_OPEN || p->broken || p->expect - p->told < from || !room(p))
 		return;
 	go(p, 0);
 }
@@ -164,14 +178,20 @@ void vb_writable(struct vb_peer *p)
 		p->v->user->writable(p->v->ctx, p->rank);
 }
 
+static void read_done(struct vb_peer *p);
+
 static void sent(struct verbs *v, const struct ibv_wc *wc)
 {
-	struct vb_peer *p = &v->peer[wc->wr_id >> 32];
+	struct vb_peer *p = &v->peer[(wc->wr_id & ~VB_READ) >> 32];
 
 	if ((wc->wr_id >> 24 & 0xff) != (p->epoch & 0xff) || !p->qp || p->qp->qp_num != wc->qp_num)
 		return;				/* of the one before */
 	if (wc->status != IBV_WC_SUCCESS) {
 		vb_broken(p, wc->status);
+		return;
+	}
+	if (wc->wr_id & VB_READ) {
+		read_done(p);
 		return;
 	}
 	p->done += (((uint32_t)wc->wr_id - p->done) & 0xffffff) + 1;
@@ -193,40 +213,96 @@ static bool sent_all(struct verbs *v)
 
 /* ---- in ---- */
 
-/* A message of @n bytes in @b, by queue pair @qpn. */
-static void message(struct verbs *v, const uint8_t *b, uint32_t n, uint32_t qpn)
+static void wrong(struct vb_peer *p)
 {
+	p->v->tcp->out[p->rank].err = EPROTO;
+	vb_gone(p);
+}
+
+/* The next message has been taken. */
+static void took(struct vb_peer *p)
+{
+	p->expect++;
+	p->tries = 0;
+	p->v->got++;
+	if (p->blocked)
+		vb_writable(p);
+	tell_taken(p, p->v->depth / 2);
+}
+
+/* A message of @n bytes in place @buf, by queue pair @qpn. False: the place is not free again. */
+static bool message(struct verbs *v, uint32_t buf, uint32_t n, uint32_t qpn)
+{
+	const uint8_t *b = v->recv + (size_t)buf * VB_SLOT;
 	uint32_t rank = n >= VB_LINK ? get32(b) : v->tcp->size, number, taken, len;
 	struct vb_peer *p;
 
 	if (rank >= v->tcp->size)
-		return;
+		return true;
 	p = &v->peer[rank];
 	if (!(p->qp && p->qp->qp_num == qpn) && p->qpn_before != qpn)
-		return;				/* nobody has told us this number for him */
+		return true;			/* nobody has told us this number for him */
 	number = get32(b + 4);
 	taken = get32(b + 8);
 	len = get32(b + 12);
 	if (p->state == VB_GONE || wire_before(number, p->expect))
-		return;
-	if (number != p->expect || len != n - VB_LINK || (len && wire_frame_len(b + VB_LINK) != len)) {
-		v->tcp->out[rank].err = EPROTO;
-		vb_gone(p);
-		return;
-	}
-	p->expect++;
-	p->tries = 0;
-	if (taken - p->acked <= p->next - p->acked)
+		return true;
+	if (taken - p->acked <= p->next - p->acked && taken != p->acked) {
 		p->acked = taken;
-	v->got++;
-	if (len && !v->stopping && !v->user->frame(v->ctx, rank, b + VB_LINK, len)) {
-		v->tcp->out[rank].err = EPROTO;
-		vb_gone(p);
-		return;
+		vb_bulk_acked(p);
 	}
-	if (p->blocked)
-		vb_writable(p);
-	tell_taken(p);
+	if (p->come.on) {			/* behind it; not more than the other side has credits for */
+		if (p->n_held == VB_DEPTH)
+			return true;
+		p->held[p->n_held].buf = buf;
+		p->held[p->n_held].n = n;
+		p->held[p->n_held++].qpn = qpn;
+		if (p->blocked)
+			vb_writable(p);
+		return false;
+	}
+	if (number != p->expect || (len & ~VB_LONG) != n - VB_LINK) {
+		wrong(p);
+		return true;
+	}
+	if ((len & VB_LONG) && !v->stopping) {
+		if (!p->qp || p->qp->qp_num != qpn)
+			return true;		/* too late to read: it comes again */
+		if (vb_come_begin(p, b + VB_LINK, len & ~VB_LONG, buf) == VB_COMING)
+			return false;
+		wrong(p);
+		return true;
+	}
+	if (len && !v->stopping && (wire_frame_len(b + VB_LINK) != len ||
+		    (!v->user->frame(v->ctx, rank, b + VB_LINK, len)))) {
+		wrong(p);
+		return true;
+	}
+	took(p);
+	return true;
+}
+
+/* A read has ended; perhaps the message, so that those behind it can be looked at. */
+static void read_done(struct vb_peer *p)
+{
+	struct verbs *v = p->v;
+	uint32_t n = p->n_held, i;
+	enum vb_long is = vb_come_read(p);
+
+	if (is == VB_WRONG)
+		wrong(p);
+	if (is != VB_THERE || !p->come.on)
+		return;
+	p->come.on = false;
+	vb_post_recv(v, p->come.buf);
+	took(p);
+	tell_taken(p, 1);		/* somebody waits for his memory */
+	p->n_held = 0;
+	for (i = 0; i < n; i++) {
+		/* what begins to be read holds those behind it again: they go back to the same places of the list */
+		if (message(v, p->held[i].buf, p->held[i].n, p->held[i].qpn))
+			vb_post_recv(v, p->held[i].buf);
+	}
 }
 
 /* Some of what has come; false: nothing had. */
@@ -237,14 +313,16 @@ bool vb_take_all(struct verbs *v)
 
 	for (int i = 0; i < n; i++) {
 		uint32_t buf = (uint32_t)wc[i].wr_id;
+		bool back = true;
 
 		if (wc[i].status == IBV_WC_SUCCESS)
-			message(v, v->recv + (size_t)buf * VB_SLOT, wc[i].byte_len, wc[i].qp_num);
+			back = message(v, buf, wc[i].byte_len, wc[i].qp_num);
 		else
 			for (uint32_t r = 0; r < v->tcp->size; r++)
 				if (v->peer[r].qp && v->peer[r].qp->qp_num == wc[i].qp_num)
 					vb_broken(&v->peer[r], wc[i].status);
-		vb_post_recv(v, buf);
+		if (back)
+			vb_post_recv(v, buf);
 	}
 	if (n < 0)
 		v->reset = true;
@@ -260,7 +338,7 @@ static bool look(struct verbs *v)
 	for (int i = 0; i < 8; i++) {
 		bool sends = sent_all(v), recvs = vb_take_all(v);
 
-		any |= recvs;
+		any |= sends || recvs;
 		if (!sends && !recvs)
 			break;
 	}
@@ -274,6 +352,14 @@ static void poll_(void *t)
 	look(t);
 }
 
+static bool reading(const struct verbs *v)
+{
+	for (uint32_t i = 0; i < v->tcp->size; i++)
+		if (v->peer[i].come.on)
+			return true;
+	return false;
+}
+
 static bool doze(void *t)
 {
 	struct verbs *v = t;
@@ -282,7 +368,7 @@ static bool doze(void *t)
 		return true;
 	ibv_req_notify_cq(v->recvs, 0);
 	/* ends of sends are looked at when something else happens, unless somebody waits for one, or one has failed */
-	ibv_req_notify_cq(v->sends, !v->n_blocked);
+	ibv_req_notify_cq(v->sends, !v->n_blocked && !reading(v));
 	return !look(v) && !v->mend;
 }
 
@@ -468,10 +554,19 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static bool bulk_left(const struct vb_peer *p)
+{
+	for (uint32_t i = 0; i < VB_BULKS; i++)
+		if (p->bulk[i].on)
+			return true;
+	return false;
+}
+
 static bool under_way(const struct verbs *v)
 {
 	for (uint32_t i = 0; i < v->tcp->size; i++)
-		if (v->peer[i].state == VB_OPEN && !v->peer[i].broken && v->peer[i].done != v->peer[i].next)
+		if (v->peer[i].state == VB_OPEN && !v->peer[i].broken &&
+		    (v->peer[i].done != v->peer[i].next || bulk_left(&v->peer[i])))
 			return true;
 	return false;
 }
@@ -488,9 +583,10 @@ static void stop(void *t)
 		if (!sent_all(v) && !vb_take_all(v))
 			nanosleep(&nap, NULL);
 	}
-	p3_debug("verbs: %llu messages out, %llu in, %llu again, %llu queue pairs replaced",
+	p3_debug("verbs: %llu messages out, %llu in, %llu again, %llu queue pairs replaced; %llu long frames, %llu "
+		 "registrations used again",
 		 (unsigned long long)v->sent, (unsigned long long)v->got, (unsigned long long)v->again,
-		 (unsigned long long)v->mended);
+		 (unsigned long long)v->mended, (unsigned long long)v->bulks, (unsigned long long)v->reg_hits);
 	ev_timer_stop(v->tcp->loop, &v->timer);
 	if (!v->none) {
 		ev_io_stop(v->tcp->loop, &v->io);
@@ -501,12 +597,14 @@ static void stop(void *t)
 
 		p->state = VB_GONE;
 		vb_qp_destroy(p);
+		vb_bulk_end(p);
 		if (p->mr)
 			vb_lib.dereg_mr(p->mr);
 		if (p->slot)
 			vb_memory_free(p->slot, (size_t)v->depth * VB_SLOT);
 		free(p->len);
 	}
+	vb_reg_end(v);
 	vb_dev_close(v);
 	v->tcp->user = v->user;
 	v->tcp->ctx = v->ctx;
@@ -527,10 +625,11 @@ static void forget(void *t)
 		close(v->dev->cmd_fd);
 }
 
-static const struct transport_ops ops = { .send = send_, .send_some = send_some, .poll = poll_, .doze = doze, .stop = stop,
-	.forget = forget };
+static const struct transport_ops ops = { .send = send_, .send_some = send_some, .bulk = WIRE_BULK, .poll = poll_,
+	.doze = doze, .stop = stop, .forget = forget };
 
-int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must, char *why, size_t len)
+int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must, verbs_stamp *stamp, char *why,
+		size_t len)
 {
 	struct verbs *v = calloc(1, sizeof(*v));
 	uint32_t peers = t->size > 1 ? t->size - 1 : 1;
@@ -543,6 +642,7 @@ int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must
 		return -1;
 	}
 	v->tcp = t;
+	v->stamp = stamp;
 	v->depth = VB_SENDS / peers < VB_DEPTH ? VB_SENDS / peers : VB_DEPTH;
 	if (v->depth < VB_DEPTH_MIN)
 		v->depth = VB_DEPTH_MIN;
