@@ -26,7 +26,7 @@ run()
 	shift 2
 	rm -f "$log"
 	(cd "$b" && env PTL_NAL="$nal" LD_LIBRARY_PATH="$soft" SOFT_VERBS_LOG="$log" "$@" \
-		"$b/tests/common/multi" -n 2 -N 1 ./libtool --mode=execute "tests/api/$program") >out 2>err
+		"$b/tests/common/multi" -n 2 -N 1 ./libtool --mode=execute "tests/$program") >out 2>err
 }
 
 # What the devices have said, but for the last words.
@@ -36,10 +36,10 @@ happened()
 }
 
 cases="ap:rnr=7:rnr ap:qp=40:qp ap:late=40:late ap:cq=60:cq ap:qp=11-rnr=3:qp
-	ap:stale=6:stale ap:late=9:late
+	ap:late=9:late
 	gp:rnr=5:rnr gp:qp=30:qp gp:late=30:late gp:cq=60:cq"
-programs="t_put t_get"
-echo "1..$(($(wc -w <<<"$cases") * $(wc -w <<<"$programs") + 6))"
+programs="api/t_put api/t_get verbs/t_long"
+echo "1..$(($(wc -w <<<"$cases") * $(wc -w <<<"$programs") + 8))"
 for c in $cases; do
 	IFS=: read -r nal fault what <<<"$c"
 	for p in $programs; do
@@ -51,13 +51,24 @@ for c in $cases; do
 	done
 done
 
+run ap verbs/t_long PTL_VERBS=yes SOFT_VERBS=stale=5
+rc=$?
+[ $rc = 0 ] && [ "$(happened stale)" -gt 0 ]
+ok $? "verbs/t_long by ap: memory that a card does not take is registered again"
+
 for nal in ap gp; do
-	run $nal t_put PTL_VERBS=yes SOFT_VERBS=none
+	run $nal api/t_put PTL_VERBS=yes SOFT_VERBS=none
 	[ $? != 0 ] && grep -q "PTL_VERBS=yes: there is no RDMA device here" err && ! grep -q "hang" err
 	ok $? "$nal, yes, no device: a sentence, and no job"
-	run $nal t_put PTL_VERBS=try SOFT_VERBS=none && ! [ -e "$log" ]
+	run $nal api/t_put PTL_VERBS=try SOFT_VERBS=none && ! [ -e "$log" ]
 	ok $? "$nal, try, no device: by TCP"
 done
+# from memory to memory, registered once
+run ap verbs/t_long PTL_VERBS=yes
+[ $? = 0 ] && awk '/end:/ { n++; for (i = 1; i < NF; i++) {
+	if ($(i + 1) == "reads") bad += $i < 100
+	if ($(i + 1) == "registrations") bad += $i > 20 } } END { exit n != 2 || bad }' "$log"
+ok $? "verbs/t_long by ap: cards read, and memory is registered once"
 # the device of one rank only: which has a log
 cat >one_side <<-END
 	#!/bin/sh

@@ -163,7 +163,8 @@ static bool read_to(struct vb_peer *p, void *at, uint32_t lkey, uint64_t n)
 		uint32_t left = c->range[c->at].len - c->off, k = n < left ? (uint32_t)n : left;
 		struct ibv_sge sge = { (uintptr_t)at, k, lkey };
 		struct ibv_send_wr wr = { .wr_id = VB_READ | (uint64_t)p->rank << 32 | (p->epoch & 0xff) << 24,
-			.num_sge = 1, .sg_list = &sge, .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED }, *bad;
+			.num_sge = 1, .sg_list = &sge, .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED };
+		struct ibv_send_wr *bad;
 
 		wr.wr.rdma.remote_addr = c->range[c->at].addr + c->off;
 		wr.wr.rdma.rkey = c->range[c->at].rkey;
