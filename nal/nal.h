@@ -154,6 +154,24 @@ struct nal_ops {
 bool nal_own_there(uint64_t addr, uint64_t len, bool to_write);
 
 /*
+ * For NALs that stand before nal/smartmap and have somebody who can copy between ranks of the node: a long put or get is
+ * begun and matched as by nal_smartmap, and then given to lend(), which takes all that is left to do: the copy, the end
+ * of the op (P3L_LENT is set by it) and of the send or reply, the ack. False: it does not, and we do. Only from window
+ * to window, and from @min bytes on. @env: of the rank, for operations that end in another process.
+ */
+struct nal_lend {
+	const struct p3l_env *env;
+	bool (*lend)(void *arg, uint32_t slot, struct p3l_op *op, uint32_t index, const struct p3l_send *s,
+		     const struct p3l_reply *r);
+	void *arg;
+	uint64_t min;
+};
+int nal_put_lent(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, const struct nal_lend *to);
+int nal_get_lent(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r, const struct nal_lend *to);
+/* The region of another rank of the node, or NULL. */
+struct p3l_ni *nal_region(struct nal_ni *ni, uint32_t slot);
+
+/*
  * Waiting for other processes in a call that is not one on queues (a barrier, the end of the interface): they may wait for
  * a copy that they have left to us. To be called again and again, with the same @b, all zero but for ni; after as many ns
  * as it says.

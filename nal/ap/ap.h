@@ -79,6 +79,7 @@ struct ap_rank {
 	int32_t os_pid;
 	uint32_t nid, pid, uid, jid;	/* pid PTL_PID_ANY: it has no interface */
 	uint64_t ring;			/* address in the rank's terms */
+	uint64_t local;			/* of its struct ap_local, likewise; 0: none */
 	uint32_t parked __attribute__((aligned(P3L_LINE)));	/* frames that wait for it; the rank looks here */
 	uint32_t parked_bytes;		/* [lock] from here on */
 	struct ap_park *park, **park_end;

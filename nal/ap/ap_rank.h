@@ -4,6 +4,7 @@
 #define AP_RANK_H
 
 #include "ap.h"
+#include "ap_local.h"
 #include "gp/gp.h"
 #include "nal.h"
 #include "p3_rt.h"
@@ -17,6 +18,9 @@ struct ap {
 	struct ap_rank *me;
 	struct ap_ring *ring;
 	struct p3l_env env;		/* the rank's, for operations that end in another process */
+	struct ap_local *local;		/* NULL: nothing on the node is left to the engine */
+	bool master;			/* PTL_LOCKS=master; else, from so many bytes on: */
+	uint64_t lend_min;
 	int bell;
 	bool self_copy;			/* process_vm_readv() works on ourselves */
 	pid_t owner;
@@ -38,6 +42,15 @@ extern struct ap *ap_the;
 void ap_far_enter(struct ap *ap, uint32_t index);
 void ap_broken(struct ap *ap);
 void ap_take_parked(struct ap *ap);
+
+/* ap_local.c: calls to ranks of the node where ap->local is set, as in nal.h */
+bool ap_local_open(struct ap *ap);	/* false: no memory */
+void ap_local_close(struct ap *ap);
+int ap_local_put(struct ap *ap, struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s);
+int ap_local_get(struct ap *ap, struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r);
+int ap_local_getput(struct ap *ap, struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s,
+		    struct p3l_reply *r);
+void ap_local_broken(struct ap *ap);	/* ap->lock held */
 
 /* ap_start.c */
 int ap_start(struct nal_ni *ni, const struct p3l_setup *s);

@@ -67,6 +67,7 @@ static void ap_free(struct ap *ap)
 	if (ap->ring)
 		smartmap_free(ap->ring, sizeof(*ap->ring));
 	ap->ring = NULL;
+	ap_local_close(ap);
 	free(ap->hash);
 	free(ap->free_op);
 	free(ap->free_buf);
@@ -225,7 +226,7 @@ static int join(struct ap *ap, uint32_t pid, char *why, size_t len)
 	ap->free_op = malloc(AP_OPS * sizeof(*ap->free_op));
 	ap->free_buf = malloc(AP_BUFS * sizeof(*ap->free_buf));
 	ap->out = calloc(ap->card->n_far + 1, sizeof(*ap->out));
-	if (!ap->ring || !ap->free_op || !ap->free_buf || !ap->out) {
+	if (!ap->ring || !ap->free_op || !ap->free_buf || !ap->out || !ap_local_open(ap)) {
 		snprintf(why, len, "no memory for calls to other nodes");
 		return PTL_NO_SPACE;
 	}

@@ -225,7 +225,7 @@ static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_s
 	struct place o;
 
 	if (far < 0)
-		return nal_smartmap.put(ni, slot, h, s);
+		return ap_the && ap_the->local ? ap_local_put(ap_the, ni, slot, h, s) : nal_smartmap.put(ni, slot, h, s);
 	if (gone(ap, far))
 		return leave(ap, fr_put_nowhere(&ap->env, ni->l, s));
 	o = (struct place){ ap, op_get(ap, (uint32_t)far) };
@@ -241,7 +241,7 @@ static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_r
 	struct ap_op *o;
 
 	if (far < 0)
-		return nal_smartmap.get(ni, slot, h, r);
+		return ap_the && ap_the->local ? ap_local_get(ap_the, ni, slot, h, r) : nal_smartmap.get(ni, slot, h, r);
 	if (gone(ap, far))
 		return leave(ap, fr_get_nowhere(&ap->env, ni->l, slot, true, h, r));
 	r->target_slot = slot;
@@ -258,7 +258,7 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 	struct place o;
 
 	if (far < 0)
-		return nal_smartmap.getput(ni, slot, h, s, r);
+		return ap_the && ap_the->local ? ap_local_getput(ap_the, ni, slot, h, s, r) : nal_smartmap.getput(ni, slot, h, s, r);
 	if (gone(ap, far))
 		return leave(ap, fr_getput_nowhere(&ap->env, ni->l, slot, true, s, r));
 	r->target_slot = slot;
@@ -271,6 +271,8 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 static bool put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref md, uint64_t loff, uint64_t len, uint32_t pt,
 		      uint64_t match_bits, uint64_t hdr_data)
 {
+	if (p3_unlikely(ap_the && ap_the->master))
+		return false;
 	return nal_smartmap.put_small(ni, slot, md, loff, len, pt, match_bits, hdr_data);
 }
 
@@ -392,6 +394,7 @@ void ap_broken(struct ap *ap)
 			ap->out[o->far].ops--;
 			op_put(ap, o);
 		}
+		ap_local_broken(ap);
 	}
 	pthread_mutex_unlock(&ap->lock);
 	nal_smartmap.wake(ap->ni);

@@ -198,6 +198,7 @@ static void gone(struct nic_rank *k)
 	if (p3_load(&k->r->state) == AP_R_LEFT)
 		return;
 	k->up = false;
+	nic_local_dead(c, k->i);
 	if (ev_is_active(&k->dead)) {
 		ev_io_stop(c->loop, &k->dead);
 		close(k->dead.fd);
@@ -234,7 +235,7 @@ static bool all_idle(const struct nic_rank *k)
 {
 	const struct ap_rank *r = k->r;
 
-	if (p3_load(&k->ring->head) != p3_load_acq(&k->ring->tail) || r->park)
+	if (p3_load(&k->ring->head) != p3_load_acq(&k->ring->tail) || r->park || !nic_local_idle(k->nic, k->i))
 		return false;
 	for (uint32_t f = 0; f < k->nic->card->n_far; f++)
 		if (r->peer[f] && !fr_idle(r->peer[f]))
@@ -586,12 +587,12 @@ static void take_calls(struct nic_rank *k)
 		p3_store_rel(&g->head, head);
 }
 
-static bool calls_left(const struct nic *c)
+static bool calls_left(struct nic *c)
 {
 	for (uint32_t i = 0; i < c->card->n_local; i++)
 		if (c->rank[i].up && p3_load(&c->rank[i].ring->head) != p3_load_acq(&c->rank[i].ring->tail))
 			return true;
-	return false;
+	return nic_local_left(c);
 }
 
 /* A rank has run its engine: what that has made is to be sent. */
@@ -668,6 +669,8 @@ static void step(struct nic *c)
 			if (c->accepting)
 				take_calls(&c->rank[i]);
 		}
+	if (nic_local_step(c))
+		c->busy = c->now;
 }
 
 /* When time has something to do for a rank; 0: not before something else has happened. */
@@ -780,7 +783,7 @@ static int start(struct nic *c)
 	c->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
 	if (!c->loop)
 		c->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_NOSIGMASK);
-	if (!c->rank || !c->bye || !c->loop)
+	if (!c->rank || !c->bye || !c->loop || !nic_local_open(c))
 		return fail(card, "the engine (ptl-nic) has no memory%s", "");
 	for (uint32_t i = 0; i < card->n_local; i++)
 		c->rank[i] = (struct nic_rank){ .nic = c, .i = i, .r = &card->rank[i] };

@@ -25,8 +25,11 @@ struct nic_rank {
 	struct { uint32_t heard, answered; } *at_end;
 };
 
+struct nic_local;
+
 struct nic {
 	struct ap_card *card;
+	struct nic_local *local;	/* nic_local.c */
 	struct nic_rank *rank;		/* [n_local] */
 	struct p3l_env env;
 	struct ev_loop *loop;
@@ -43,5 +46,12 @@ struct nic {
 	uint32_t far_mask;
 };
 enum { NIC_BYE_NONE, NIC_BYE_DUE, NIC_BYE_SAID };
+
+/* nic_local.c: what ranks leave to us between each other. [lock] */
+bool nic_local_open(struct nic *c);		/* false: no memory */
+bool nic_local_step(struct nic *c);		/* a turn; true: there was something */
+bool nic_local_left(struct nic *c);		/* is there anything? */
+bool nic_local_idle(struct nic *c, uint32_t i);	/* nothing of local rank @i */
+void nic_local_dead(struct nic *c, uint32_t i);	/* it has ended: what it had under way ends */
 
 #endif

@@ -7,6 +7,7 @@
  *            the target matches with warm caches
  *   direct   otherwise, and for all but the first of a stream: match in the target's lists, copy straight into its
  *            buffer, log its event; it does nothing
+ *   lent     long ones, where there is an engine to copy, and it is wanted (PTL_SELF_DMA_MIN): matched as direct ones
  *   handed   its buffer is neither in its window nor reachable by CMA: we match, put the bytes where it sees them, and
  *            the owner copies when it next makes progress
  * A get is direct, or handed.
@@ -553,8 +554,24 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 	return true;
 }
 
-static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
+/* From window to window, in one piece, and worth it. */
+static bool may_lend(const struct nal_lend *to, const struct p3l_op *op, uint64_t own, uint64_t own_iov, uint64_t n)
 {
+	return n >= to->min && (op->mdflags & P3L_MD_DIRECT) && !op->iov && !own_iov &&
+	       smartmap_adopted((const void *)(uintptr_t)own, n);
+}
+
+static bool lend(struct nal_ni *ni, const struct nal_lend *to, uint32_t slot, struct p3l_ni *l, struct p3l_op *op,
+		 const struct p3l_send *s, const struct p3l_reply *r)
+{
+	return to->lend(to->arg, slot, op, (uint32_t)(op - p3l_row(l, ni->l->slot)->op), s, r);
+}
+
+/* @to: somebody who may make the copy; a constant where this is inlined */
+static inline __attribute__((always_inline)) int get_with(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h,
+							  struct p3l_reply *r, const struct nal_lend *to)
+{
+	const struct p3l_env *env = to ? to->env : &ni->env;
 	struct nal_peer *p = peer_of(ni, slot);
 	struct p3l_ni *l;
 	struct p3l_op *op;
@@ -591,11 +608,14 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 		    (t.iov || !smartmap_reachable((int)slot, (void *)(uintptr_t)(t.start + t.off), op->mlength)) &&
 		    nal_hand_over(ni, slot, l, op, NULL, r))
 			goto out;
-		if (p3l_reply_begin(&ni->env, ni->l, r)) {
+		if (p3l_reply_begin(env, ni->l, r)) {
 			struct region o = { r->start, r->iov, r->iov_n, r->off };
 			uint8_t *far = short_of(slot, op, r->mlength, r->iov);
 			uint32_t fail = PTL_NI_OK;
 
+			if (to && may_lend(to, op, r->start + r->off, r->iov, r->mlength) &&
+			    lend(ni, to, slot, l, op, NULL, r))
+				goto out;
 			if (p3_likely(far != NULL)) {
 				P3_PROBE3(copy, P3_WAY_WINDOW, 0, r->mlength);
 				P3_TRACE_BEGAN(began);
@@ -606,7 +626,7 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 				fail = fail_of(nal_move(ni, slot, l, false, &t, &o, r->mlength, direct));
 			}
 			p3l_target_end(&ni->env, l, op, fail);
-			p3l_reply_end(&ni->env, ni->l, r, fail);
+			p3l_reply_end(env, ni->l, r, fail);
 		} else {
 			p3l_target_end(&ni->env, l, op, PTL_NI_OK);
 		}
@@ -615,6 +635,77 @@ static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p
 out:
 	unlock_told(ni, &p->lock);
 	return rc;
+}
+
+static int nal_get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r)
+{
+	return get_with(ni, slot, h, r, NULL);
+}
+
+int nal_get_lent(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_reply *r, const struct nal_lend *to)
+{
+	return get_with(ni, slot, h, r, to);
+}
+
+/* As put_direct(). */
+int nal_put_lent(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, const struct nal_lend *to)
+{
+	struct nal_peer *p = peer_of(ni, slot);
+	int rc = PTL_NO_SPACE, moved = 0;
+	struct p3l_op *op = NULL;
+	uint64_t off, mlength;
+	enum p3l_verdict v;
+	bool ack = false;
+	enum flushed f;
+
+	if (p3_unlikely(!p || !p3_load(&p->l->up)))
+		return put_nowhere(ni, s);
+	if (h->pt < P3L_MAX_PT && p3l_pt_polled(p->l, h->pt))
+		return nal_put(ni, slot, h, s);
+	lock_word(ni, &p->lock);
+	f = flush_lane(ni, slot, p, h->pt);
+	if (f == CLEAR)
+		op = op_get(ni, p->l);
+	if (f == BEHIND || !op)
+		goto out;
+	rc = p3l_send_begin(to->env, ni->l, s);
+	if (rc != PTL_OK) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		goto out;
+	}
+	h->rlength = s->len;
+	v = p3l_target_begin(&ni->env, p->l, h, op, false);
+	if (v == P3L_MATCHED) {
+		struct region t = { op->start, op->iov, op->iov_n, op->moff };
+		struct region o = { s->start, s->iov, s->iov_n, s->loff };
+
+		mlength = op->mlength;
+		off = op->moff;
+		if (may_lend(to, op, s->start + s->loff, s->iov, mlength) && lend(ni, to, slot, p->l, op, s, NULL))
+			goto out;
+		moved = nal_move(ni, slot, p->l, true, &t, &o, mlength, op->mdflags & P3L_MD_DIRECT);
+		if (moved == -EAGAIN && nal_hand_over(ni, slot, p->l, op, &o, NULL))
+			moved = 0;
+		else
+			ack = p3l_target_end(&ni->env, p->l, op, fail_of(moved));
+		wake(ni, p->l);
+	} else if (v == P3L_WAIT && !put_polled_late(ni, slot, p, h, s)) {
+		p3l_send_end(to->env, ni->l, s, PTL_NI_FAIL);
+		goto out;
+	}
+	p3l_send_end(to->env, ni->l, s, fail_of(moved));
+	if (ack)
+		p3l_ack(&ni->env, ni->l, s->md, slot, h->pt, h->match_bits, off, h->rlength, mlength);
+out:
+	unlock_told(ni, &p->lock);
+	return f == BEHIND ? nal_put(ni, slot, h, s) : rc;
+}
+
+struct p3l_ni *nal_region(struct nal_ni *ni, uint32_t slot)
+{
+	struct nal_peer *p = peer_of(ni, slot);
+
+	return p ? p->l : NULL;
 }
 
 /* Old bytes, or what is left of them, into the get MD. */

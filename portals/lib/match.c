@@ -378,7 +378,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 	P3L_POINT("posted");
 	p3_store_rel(&op->state, P3L_OP_LEAVE);
 	P3L_POINT("leave");
-	if (op->lockless)
+	if (op->lockless & P3L_ALONE)
 		left = --md->pending;
 	else
 		left = p3_fetch_add(&md->pending, (uint32_t)-1) - 1;	/* M:unlink.unpend */

@@ -121,6 +121,12 @@ void p3l_wait_begin(const struct p3l_env *env, struct p3l_ni *ni, uint32_t what,
 void p3l_wait_on(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *w);	/* and it goes on */
 void p3l_wait_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_wait *w);
 
+/* Has its initiator lent the record of an operation to the guest? Not before the match: what stands there is older. */
+static inline bool p3l_lent(const struct p3l_op *op)
+{
+	return p3_unlikely(p3_load(&op->lockless) & P3L_LENT) && p3_load(&op->state) >= P3L_OP_MOVE;
+}
+
 /* lock.c. Slow: returns slot + 1 of the dead holder that it was taken from, or 0 */
 uint32_t p3l_lock_slow(const struct p3l_env *env, struct p3l_ni *ni, uint32_t *lock, int pt);
 static inline void p3l_lock(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)

@@ -23,12 +23,20 @@
  * been seen shut; what is then neither posted nor recorded below the noted tail is lost. Where that would need waiting
  * for a stopped process, it is left to the next call (ni.holes).
  *
+ * A record that was lent (P3L_LENT) is the guest's in all this, and not of the process in whose row it stands.
+ *
  * Only the owner dies with its NI; then nobody needs this.
  */
 #include "p3l.h"
 
 #define LAPS	 64		/* of a queue that may be lost between two looks; n * LAPS must not wrap */
 #define PATIENCE 20000		/* looks at something that a living mover is about to change */
+
+/* Does he live whose operation it is? @op: of row @s */
+static bool has_mover(const struct p3l_env *env, const struct p3l_ni *ni, const struct p3l_op *op, uint32_t s)
+{
+	return env->alive(p3l_lent(op) ? p3l_slots(ni) - 1 : s);
+}
 
 /* Where a peer has written nonsense over the queue's place there is nothing to post any more. */
 static bool posted(const struct p3l_ni *ni, uint32_t eq, uint32_t ticket)
@@ -180,13 +188,13 @@ void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 		p3l_index_drop(&ni->pt[pt]);
 	}
 	for (uint32_t s = 0; s < p3l_slots(ni); s++) {
-		if (s == env->self - 1 || env->alive(s))
-			continue;
+		bool dead = s != env->self - 1 && !env->alive(s);
+
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(ni, s)->op[k];
 			uint32_t state = p3_load_acq(&op->state);
 
-			if (op->pt != pt || op->md >= P3L_MAX_MD)
+			if (op->pt != pt || op->md >= P3L_MAX_MD || (p3l_lent(op) ? has_mover(env, ni, op, s) : !dead))
 				continue;
 			if (state == P3L_OP_PREP && op->type == P3L_ACK)
 				ack_again(env, ni, op);
@@ -218,7 +226,7 @@ static bool recount(const struct p3l_env *env, struct p3l_ni *ni, uint32_t md)
 				if (op->md != md || state < P3L_OP_PREP)
 					continue;
 				n += state == P3L_OP_MOVE || state == P3L_OP_HAND || state == P3L_OP_END;
-				moving |= state == P3L_OP_LEAVE && env->alive(s);
+				moving |= state == P3L_OP_LEAVE && has_mover(env, ni, op, s);
 			}
 		if (!moving && p3_cas32(&p3l_md(ni, md)->pending, old, (old & ~(P3L_PEND_OWN - 1)) | n))
 			return true;
@@ -394,7 +402,7 @@ static bool grace(const struct p3l_env *env, struct p3l_ni *ni)
 
 			for (unsigned n = 0; p3_load_acq(&op->state) == P3L_OP_END &&
 					     p3_load_acq(&op->has_ticket) != P3L_TICKET_END;) {
-				if (!env->alive(s) || ++n > PATIENCE)
+				if (!has_mover(env, ni, op, s) || ++n > PATIENCE)
 					return false;	/* dead: first finished, then looked at again */
 				env->relax(n);
 			}
@@ -520,14 +528,14 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 
 				if (state == P3L_OP_IDLE)
 					continue;
-				if (!dead && env->alive(s))
-					break;
-				if (!dead) {	/* before its records go: they say how far it was in its lane */
+				if (p3l_lent(op) ? has_mover(env, ni, op, s) : !dead && env->alive(s))
+					continue;
+				if (!dead && !p3l_lent(op)) {	/* before its records go: they say how far it was in its lane */
 					lane = p3l_lane(ni, s);
 					if (p3_load(&lane->lock) == s + 1 && p3l_lane_lock(env, ni, lane, true))
 						p3l_lane_unlock(lane);
 				}
-				dead = true;
+				dead |= !p3l_lent(op);
 				if (state >= P3L_OP_MAX || op->md >= P3L_MAX_MD ||
 				    op->pt >= P3L_MAX_PT + P3L_PT_STRIPES) {
 					if (state != P3L_OP_TAKEN) {

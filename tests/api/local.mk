@@ -263,3 +263,18 @@ P3_TESTS += api/put-loop:tests/api/t_put:env=$(T_LOOP) api/match-loop:tests/api/
 # As if addresses had 39 or 36 bits: small windows, low in memory, where sanitizers have their own.
 P3_TESTS += api/put-8-39:tests/api/t_put:ranks=8,limit=180,nosan,env=SMARTMAP_FORCE_SPACE=39 \
 	api/get-2-36:tests/api/t_get:ranks=2,limit=120,nosan,env=SMARTMAP_FORCE_SPACE=36
+
+# Left to the engine on one node: all calls (PTL_LOCKS=master); the copies of long ones. And one lock for the node.
+P3_TESTS += $(foreach t,put get match iovec update eq bad swap rules busy waiters init,\
+	api/$(t)-master:tests/api/t_$(t):ranks=2,limit=120,env=PTL_LOCKS=master) \
+	$(foreach t,put get match swap,api/$(t)-8-master:tests/api/t_$(t):ranks=8,limit=240,env=PTL_LOCKS=master \
+		api/$(t)-8-dma:tests/api/t_$(t):ranks=8,limit=240,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=512) \
+	$(foreach t,put get iovec update eq bad rules busy waiters init,\
+	api/$(t)-dma:tests/api/t_$(t):ranks=2,limit=120,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=512) \
+	$(foreach t,put get match swap polled rules,api/$(t)-4-node:tests/api/t_$(t):ranks=4,env=PTL_LOCKS=node) \
+	api/nodes-dma:tests/api/t_nodes:ranks=4,pernode=2,limit=120,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=512 \
+	api/nodes-master:tests/api/t_nodes:ranks=4,pernode=2,limit=120,env=PTL_LOCKS=master \
+	api/put-private-master:tests/api/t_put:ranks=2,env=PTL_LOCKS=master+PTL_ADOPT=none \
+	api/get-private-master:tests/api/t_get:ranks=2,env=PTL_LOCKS=master+PTL_ADOPT=none \
+	fault/engine-copies:tests/api/t_engine:ranks=2,warns,args=copies,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=1 \
+	fault/engine-copies-dead:tests/api/t_engine:ranks=3,killed=1,warns,args=copies-dead,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=1

@@ -6,6 +6,9 @@
  * "stopped" it is stopped before, so that calls are in its ring that it has not seen; with "amid" at any moment. With
  * "inside" rank 1 is killed while it takes what is parked for its polled portal, as fast as it can: perhaps with the
  * lock that it shares with the engine.
+ *
+ * "copies": the engine is killed amid copies between ranks of one node (PTL_SELF_DMA_MIN): both sides hear that their
+ * mover has died, and go on. "copies-dead": a rank is, whose copies the engine has.
  */
 #include "ptl.h"
 #include "smartmap.h"
@@ -167,8 +170,120 @@ static void t_a_rank_dies_at_what_it_shares_with_the_engine(void)
 	}
 }
 
+/* ---- copies that were left to the engine ---- */
+
+enum { COPIES = 12, BIG = 64 << 20 };
+static char *big_out, *big_in;
+
+/* Ends of either kind in @eq until @n have come or @seconds have passed: how many, and how many of them failed. */
+static unsigned ends(ptl_handle_eq_t eq, unsigned n, double seconds, unsigned *failed)
+{
+	double until = t_now() + seconds;
+	unsigned got = 0;
+	int which;
+
+	while (got < n && t_now() < until) {
+		if (PtlEQPoll(&eq, 1, 100, ev, &which) != PTL_OK || ev->type == PTL_EVENT_ACK)
+			continue;
+		got++;
+		if (ev->ni_fail_type == PTL_NI_OK)
+			continue;
+		CHECK_INT(ev->ni_fail_type, PTL_NI_DIED_NP);
+		++*failed;
+	}
+	return got;
+}
+
+static void t_the_engine_dies_amid_copies(void)
+{
+	unsigned sent = 0, ended, failed = 0, theirs;
+	pid_t engine = (pid_t)smartmap_pid(smartmap_size());
+	ptl_handle_md_t h, g;
+	ptl_handle_me_t me;
+
+	NEED_OK(p_post(1, p_md(big_in, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
+			       PTL_MD_EVENT_START_DISABLE, teq), &me, &h));
+	NEED_OK(PtlMDBind(ni, p_md(big_out, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN, &h));
+	NEED_OK(PtlMDBind(ni, p_md(big_out, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN, &g));
+	t_barrier();
+	if (!t_rank()) {
+		stop_engine(engine);
+		for (int i = 0; i < COPIES; i += 2) {
+			sent += PtlPut(h, PTL_NO_ACK_REQ, p_id(1), PT, 0, 1, 0, 0) == PTL_OK;
+			sent += PtlGet(g, p_id(1), PT, 0, 1, 0) == PTL_OK;
+		}
+		kill(engine, SIGCONT);
+		usleep((unsigned)getpid() % 8 * 1000);
+		kill(engine, SIGKILL);
+		ended = ends(ieq, sent, 20, &failed);
+		CHECK_INT(sent, COPIES);
+		CHECK_INT(ended, sent);
+		diag("%u of %u copies failed here", failed, sent);
+		/* what was asked for now is copied by whoever asks */
+		OK(PtlPut(h, PTL_ACK_REQ, p_id(1), PT, 0, 1, 0, 0));
+		do
+			NEED_OK(p_get(ieq, ev));
+		while (ev->type != PTL_EVENT_ACK);
+		CHECK_INT(ev->ni_fail_type, PTL_NI_OK);
+		atomic_store(t_word(0), failed + 1);
+	} else {
+		ended = ends(teq, COPIES + 1, 20, &failed);
+		CHECK_INT(ended, COPIES + 1);
+		CHECK(t_await(0, 1, 20));
+		theirs = (unsigned)atomic_load(t_word(0)) - 1;
+		diag("%u failed here, %u there", failed, theirs);
+		CHECK_INT(failed, theirs);
+	}
+	t_barrier();
+	if (t_rank())
+		OK(PtlMEUnlink(me));		/* nothing holds it any more */
+	else
+		OK(p_unlink_sent(h));
+	t_barrier();
+}
+
+/* Rank 1 has copies under way to rank 2 and is killed; rank 0 sees that rank 2 goes on, and the engine. */
+static void t_a_rank_dies_whose_copies_the_engine_has(void)
+{
+	pid_t engine = (pid_t)smartmap_pid(smartmap_size());
+	ptl_handle_md_t h;
+	ptl_handle_me_t me;
+	unsigned failed = 0;
+
+	NEED_OK(p_post(1, p_md(big_in, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
+			       PTL_MD_EVENT_START_DISABLE, teq), &me, &h));
+	NEED_OK(PtlMDBind(ni, p_md(big_out, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN, &h));
+	t_barrier();
+	if (t_rank() == 1) {
+		stop_engine(engine);
+		for (int i = 0; i < 4; i++)
+			OK(PtlPut(h, PTL_NO_ACK_REQ, p_id(2), PT, 0, 1, 0, 0));
+		atomic_store(t_word(0), (uint64_t)getpid());
+		for (;;)
+			pause();
+	}
+	if (!t_rank()) {
+		CHECK(t_await(0, 1, 20));
+		kill(engine, SIGCONT);
+		kill((pid_t)atomic_load(t_word(0)), SIGKILL);
+		OK(PtlPut(h, PTL_ACK_REQ, p_id(2), PT, 0, 1, 0, 0));
+		do
+			NEED_OK(p_get(ieq, ev));
+		while (ev->type != PTL_EVENT_ACK);
+		CHECK_INT(ev->ni_fail_type, PTL_NI_OK);
+		atomic_store(t_word(1), 1);
+	} else {
+		CHECK_INT(ends(teq, 5, 20, &failed), 5);
+		diag("%u of 4 copies failed", failed);
+		CHECK(t_await(1, 1, 20));
+		OK(PtlMEUnlink(me));
+	}
+}
+
 int main(int argc, char **argv)
 {
+	static const struct t_case copies[] = { T(t_the_engine_dies_amid_copies), { 0 } };
+	static const struct t_case dead[] = { T(t_a_rank_dies_whose_copies_the_engine_has), { 0 } };
 	static const struct t_case cases[] = { T(t_its_calls_end_and_the_node_goes_on), { 0 } };
 	static const struct t_case inside[] = { T(t_a_rank_dies_at_what_it_shares_with_the_engine), { 0 } };
 
@@ -181,6 +296,22 @@ int main(int argc, char **argv)
 		bail("no memory");
 	if (!getenv("PTL_NAL") || strcmp(getenv("PTL_NAL"), "ap"))
 		skip_all("only PTL_NAL=ap has an engine");
+	if (!strncmp(how, "copies", 6)) {
+		static char own_out[BIG], own_in[BIG];	/* in the window */
+
+		big_out = own_out;
+		big_in = own_in;
+		memset(big_out, 1, BIG);
+		memset(big_in, 2, BIG);
+	}
+	if (!strcmp(how, "copies"))
+		return p_main(copies);
+	if (!strcmp(how, "copies-dead")) {
+		p_init();
+		rc = t_run(dead);
+		PtlFini();
+		return rc;
+	}
 	if (strcmp(how, "inside"))
 		return p_main(cases);
 	p_init();

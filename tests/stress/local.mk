@@ -45,3 +45,7 @@ P3_TESTS += stress/soak-4:$(soak)=4 stress/soak-4-net:$(soak)=4,pernode=1 stress
 	stress/soak-4-ap:$(soak)=4,pernode=1,env=PTL_NAL=ap stress/soak-12-ap:$(soak)=12,pernode=3,env=PTL_NAL=ap \
 	stress/soak-64-net:$(soak)=64,pernode=8,nosan stress/soak-64-ap:$(soak)=64,pernode=8,nosan,env=PTL_NAL=ap \
 	stress/soak-33-net:$(soak)=33,pernode=1,nosan
+P3_TESTS += stress/soak-4-master:$(soak)=4,env=PTL_LOCKS=master stress/soak-4-node:$(soak)=4,env=PTL_LOCKS=node \
+	stress/soak-6-dma:$(soak)=6,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=1 \
+	stress/mix-4-dma:tests/stress/t_mix:ranks=4,limit=180,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=1 \
+	stress/mix-4-master:tests/stress/t_mix:ranks=4,limit=180,env=PTL_LOCKS=master
