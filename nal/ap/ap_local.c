@@ -2,8 +2,8 @@
 /*
  * ap_local.c - what a rank leaves to the engine of its node, though the target is on the node: see ap_local.h
  *
- * Long copies (PTL_SELF_DMA_MIN): order and matching are those of a call that copies by itself, since it does all but the
- * copy. Where the engine could not copy from window to window, or has enough to do, the rank copies.
+ * Long copies (PTL_SELF_DMA_MIN): order and matching are those of a call that copies by itself, since it does all but
+ * the copy. Where the engine could not copy from window to window, or has enough to do, the rank copies.
  *
  * All calls (PTL_LOCKS=master): what is for a polled portal is left in the inbox by the rank, since only its owner may
  * match there; what is for the rank itself it does itself.

@@ -4,9 +4,10 @@
  *
  *   PUT, GET	PTL_SELF_DMA_MIN: matched by the initiator, in its record at the target, which says P3L_LENT; the engine
  *		copies from window to window, logs the END events of both sides, and acknowledges
- *   CALL	PTL_LOCKS=master: nothing but the initiator's own descriptor has been charged; the engine does all the rest.
- *		One that finds its portal polled by now (PtlPTPolled_np), where only the owner may match, waits until it is
- *		not, and what is behind it in the ring too: an experiment, not for programs that switch that on and off
+ *   CALL	PTL_LOCKS=master: nothing but the initiator's own descriptor has been charged; the engine does all
+ *		the rest. One that finds its portal polled by now (PtlPTPolled_np), where only the owner may match,
+ *		waits until it is not, and what is behind it in the ring too: an experiment, not for programs that
+ *		switch that on and off
  *
  * A ring for each rank, in its arena: jobs are taken and end in the order in which they were posted, so a place is free
  * again when head has passed it. What is left of them when the engine dies their rank ends by itself (stage), and the

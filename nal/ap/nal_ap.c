@@ -218,6 +218,12 @@ static bool gone(const struct ap *ap, int far)
 	return p3_unlikely(ap->broken || p3_load(&ap->card->far[far].gone));
 }
 
+/* For a call to a rank of the node: NULL, where it is nal/smartmap's alone. */
+static struct ap *near_ap(void)
+{
+	return p3_unlikely(ap_the && ap_the->local) ? ap_the : NULL;
+}
+
 static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct ap *ap;
@@ -225,7 +231,7 @@ static int put(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_s
 	struct place o;
 
 	if (far < 0)
-		return ap_the && ap_the->local ? ap_local_put(ap_the, ni, slot, h, s) : nal_smartmap.put(ni, slot, h, s);
+		return near_ap() ? ap_local_put(near_ap(), ni, slot, h, s) : nal_smartmap.put(ni, slot, h, s);
 	if (gone(ap, far))
 		return leave(ap, fr_put_nowhere(&ap->env, ni->l, s));
 	o = (struct place){ ap, op_get(ap, (uint32_t)far) };
@@ -241,7 +247,7 @@ static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_r
 	struct ap_op *o;
 
 	if (far < 0)
-		return ap_the && ap_the->local ? ap_local_get(ap_the, ni, slot, h, r) : nal_smartmap.get(ni, slot, h, r);
+		return near_ap() ? ap_local_get(near_ap(), ni, slot, h, r) : nal_smartmap.get(ni, slot, h, r);
 	if (gone(ap, far))
 		return leave(ap, fr_get_nowhere(&ap->env, ni->l, slot, true, h, r));
 	r->target_slot = slot;
@@ -258,7 +264,8 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 	struct place o;
 
 	if (far < 0)
-		return ap_the && ap_the->local ? ap_local_getput(ap_the, ni, slot, h, s, r) : nal_smartmap.getput(ni, slot, h, s, r);
+		return near_ap() ? ap_local_getput(near_ap(), ni, slot, h, s, r) :
+				   nal_smartmap.getput(ni, slot, h, s, r);
 	if (gone(ap, far))
 		return leave(ap, fr_getput_nowhere(&ap->env, ni->l, slot, true, s, r));
 	r->target_slot = slot;

@@ -165,8 +165,10 @@ static int move(struct nic_local *w, const struct place *to, const struct place 
 		if (from->i == HERE) {
 			rc = bytes(to->i, true, at, (void *)(uintptr_t)af, k, to->direct);
 		} else if (from->direct) {
+			void *there = smartmap_remote((int)from->i, (void *)(uintptr_t)af);
+
 			rc = to->i == HERE ? bytes(from->i, false, af, (void *)(uintptr_t)at, k, true) :
-			     bytes(to->i, true, at, smartmap_remote((int)from->i, (void *)(uintptr_t)af), k, to->direct);
+			     bytes(to->i, true, at, there, k, to->direct);
 		} else if (to->i == HERE) {
 			rc = bytes(from->i, false, af, (void *)(uintptr_t)at, k, false);
 		} else {
@@ -194,7 +196,8 @@ static bool end_lent(struct nic_local *w, struct p3l_ni *t, struct p3l_op *op, u
 	return ack;
 }
 
-static void send_over(struct nic_local *w, uint32_t i, struct ap_job *j, const struct p3l_op *o, bool ack, uint32_t fail)
+static void send_over(struct nic_local *w, uint32_t i, struct ap_job *j, const struct p3l_op *o, bool ack,
+		      uint32_t fail)
 {
 	struct p3l_ni *l = w->near[i].l;
 
@@ -397,8 +400,8 @@ static bool call(struct nic_local *w, uint32_t i, struct ap_job *j, uint8_t *buf
 	if (q->sending)
 		p3l_send_end(env, l, &q->send, fail);
 	if (ack)
-		p3l_ack(env, l, (struct p3l_ref){ q->h.md, q->h.md_gen }, j->target, q->h.pt, q->h.match_bits, off, want,
-			mlength);
+		p3l_ack(env, l, (struct p3l_ref){ q->h.md, q->h.md_gen }, j->target, q->h.pt, q->h.match_bits, off,
+			want, mlength);
 	wake(t);
 	wake(l);
 	return true;

@@ -7,8 +7,8 @@
  * included. There is no inbox here but that of polled portals, where only the owner may match, and reading events takes
  * no lock, as on Catamount, whose queues are in the program's memory.
  *
- * The core's own locks stay, and are always free. So who dies with this lock held leaves nothing half done under it, and
- * it is simply taken over.
+ * The core's own locks stay, and are always free. So who dies with this lock held leaves nothing half done under it,
+ * and it is simply taken over.
  */
 #include "nal_smap.h"
 

@@ -41,12 +41,13 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "PTL_NAL=ap: the program that is the engine; none: ptl-nic as it was installed with the library",	\
 	  "nal/ap/ap_spawn.c")								\
 	K(locks, "PTL_LOCKS", locks, "entry", P3_LOCKS_ENTRY, P3_LOCKS_MASTER, "",	\
-	  "for experiments, what calls to ranks of the node exclude each other by: entry: the lock of the portal table " \
-	  "entry; node: one lock for all of the node; master: one process makes them all, the engine of PTL_NAL=ap", \
+	  "for experiments, what calls to ranks of the node exclude each other by: entry: the lock of the portal " \
+	  "table entry; node: one lock for all of the node; master: one process makes them all, the engine of "	\
+	  "PTL_NAL=ap",									\
 	  "portals/api/ni.c, portals/rt/p3_rt.c, nal/ap/ap_local.c")						\
 	K(self_dma_min, "PTL_SELF_DMA_MIN", size, "0", 0, 1L << 40, "",			\
-	  "PTL_NAL=ap: shortest get or (above 8192 bytes) put on the node whose copy is left to the engine, while the " \
-	  "caller goes on; 0: the caller copies",						\
+	  "PTL_NAL=ap: shortest get or (above 8192 bytes) put on the node whose copy is left to the engine, while " \
+	  "the caller goes on; 0: the caller copies",						\
 	  "nal/ap/ap_local.c")								\
 	K(loop, "PTL_LOOP", text, "delay=1000", 0, 0, "",				\
 	  "PTL_NAL=loop, in thousandths: loss=,dup=,reorder=,flip=; delay= (ns), room=, disconnect= (frames), seed=", \

@@ -3,7 +3,8 @@
 # are compiled by mpt with the mpicc of each library that is compared.
 bench_programs = tests/bench/handover tests/bench/smartmap_pingpong tests/bench/portals_pingpong \
 	tests/bench/portals_match tests/bench/portals_rate tests/bench/portals_copy \
-	tests/bench/portals_many tests/bench/portals_net tests/bench/harm
+	tests/bench/portals_many tests/bench/portals_net tests/bench/portals_locks tests/bench/portals_overlap \
+	tests/bench/harm
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c tests/bench/mpi_imb.c tests/bench/mpi_rate.c \
@@ -39,6 +40,10 @@ tests_bench_smartmap_pingpong_LDADD += nal/smartmap/libsmartmap-malloc.la
 tests_bench_smartmap_pingpong_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 endif
 endif
+tests_bench_portals_locks_SOURCES = tests/bench/portals_locks.c tests/bench/portals.h tests/bench/bench.h
+tests_bench_portals_locks_LDADD = portals/libportals.la
+tests_bench_portals_overlap_SOURCES = tests/bench/portals_overlap.c tests/bench/portals.h tests/bench/bench.h
+tests_bench_portals_overlap_LDADD = portals/libportals.la
 tests_bench_portals_rate_SOURCES = tests/bench/portals_rate.c tests/bench/portals.h tests/bench/bench.h
 tests_bench_portals_rate_LDADD = portals/libportals.la
 tests_bench_portals_match_SOURCES = tests/bench/portals_match.c tests/bench/portals.h tests/bench/bench.h

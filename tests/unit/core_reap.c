@@ -159,6 +159,37 @@ static void t_a_stopped_writer_costs_events_not_the_queue(void)
 	CHECK_INT(kind(), PTL_EVENT_PUT_END);
 }
 
+/*
+ * A record that was lent to the guest is not its initiator's: that one may die. When the guest does, at whatever step, the
+ * operation ends as that of any dead mover, and the MD can go.
+ */
+static void t_a_lent_record_is_the_guests(void)
+{
+	static const uint32_t steps[] = { P3L_OP_MOVE, P3L_OP_END, P3L_OP_LEAVE };
+	struct p3l_op *op;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		fresh(0);
+		op = begin(&dead);
+		op->lockless = P3L_LENT;
+		c_dead[1] = true;
+		CHECK_INT(p3l_reap(&owner, ni), 0);
+		CHECK_INT(op->state, P3L_OP_MOVE);
+		CHECK_INT(p3l_md(ni, md.idx)->pending, 1);
+		c_dead[1] = i;			/* or it lives, and only the guest does not */
+		c_dead[p3l_slots(ni) - 1] = true;
+		op->state = steps[i];
+		CHECK_INT(p3l_reap(&owner, ni), 1);
+		CHECK_INT(op->state, P3L_OP_IDLE);
+		CHECK_INT(p3l_md(ni, md.idx)->pending, 0);
+		CHECK_INT(kind(), PTL_EVENT_PUT_START);
+		CHECK_INT(kind(), steps[i] == P3L_OP_LEAVE ? -1 : PTL_EVENT_PUT_END);
+		/* what is begun in that record later is its row's again, whatever stands there from before */
+		op->state = P3L_OP_TAKEN;
+		CHECK(!p3l_lent(op));
+	}
+}
+
 static void t_nobody_dead_nothing_done(void)
 {
 	struct p3l_op *op;
@@ -176,7 +207,7 @@ int main(void)
 		T(t_one_that_is_just_leaving_is_waited_for), T(t_tickets_of_the_living_are_theirs),
 		T(t_a_ticket_just_reserved_is_not_taken_for_lost),
 		T(t_a_lost_ticket_does_not_stop_the_queue), T(t_a_stopped_writer_costs_events_not_the_queue),
-		T(t_nobody_dead_nothing_done), { 0 } };
+		T(t_a_lent_record_is_the_guests), T(t_nobody_dead_nothing_done), { 0 } };
 
 	return t_run(cases);
 }

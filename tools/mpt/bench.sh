@@ -5,7 +5,7 @@
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
 #	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
 
-BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many harm"
+BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many portals_locks portals_overlap harm"
 BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
@@ -66,6 +66,8 @@ bench_run()
 		fi ;;
 	portals_net_*)
 		PTL_NAL=${name##*_} "$BUILD/bin/aprun" -n 2 -N 1 "$BUILD/make/tests/bench/portals_net" "$@" ;;
+	portals_locks|portals_overlap)
+		run_ways "$name" "$@" ;;
 	portals_rate|portals_copy)
 		"$BUILD/bin/aprun" -n "$n" "$BUILD/make/tests/bench/$name" "$@" ;;
 	portals_many)
@@ -110,6 +112,47 @@ run_harm()
 			IFS= read -r line || break
 		done
 	fi
+}
+
+# A program of Portals with several settings; their records together, a line each.
+run_ways()
+{
+	local name=$1 json= a=() f n way
+	shift
+	for f in "$@"; do [ "$f" = --json ] && json=1 || a+=("$f"); done
+	case $name in
+	portals_locks)
+		for n in 2 4 8; do
+			for way in entry node master; do
+				PTL_LOCKS=$way "$BUILD/bin/aprun" -n $n "$BUILD/make/tests/bench/$name" --json "${a[@]+"${a[@]}"}" || return
+			done
+		done ;;
+	portals_overlap)
+		for way in 0 32768; do
+			PTL_NAL=ap PTL_SELF_DMA_MIN=$way "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" --json \
+				"${a[@]+"${a[@]}"}" || return
+		done ;;
+	esac >"$BUILD/bench/ways.$$" || { rm -f "$BUILD/bench/ways.$$"; return 1; }
+	if [ -n "$json" ]; then
+		printf '{"bench":"%s","records":[\n' "$name"
+		grep '^{"figure"' "$BUILD/bench/ways.$$" | sed -e 's/,$//' -e '$!s/$/,/'
+		echo ']}'
+	else
+		printf '# %-27s %10s %14s  %s\n' "$name" bytes value unit
+		sed -n 's/^{"figure":"\([^"]*\)","bytes":\([0-9]*\),"value":\([^,]*\),"unit":"\([a-z]*\)"},*$/\1 \2 \3 \4/p' \
+			"$BUILD/bench/ways.$$" | while read -r f n way a; do printf '%-29s %10s %14s  %s\n' "$f" "$n" "$way" "$a"; done
+		[ "$name" != portals_locks ] || draw_locks <"$BUILD/bench/ways.$$"
+	fi
+	rm -f "$BUILD/bench/ways.$$"
+}
+
+# The rates as bars, for those who do not make the report.
+draw_locks()
+{
+	awk -F'[":,{}]+' '/^{"figure"/ { split($3, f, "_"); rate = $7 > 0 ? 1e3 / $7 : 0; if (rate > most) most = rate
+			k[++n] = sprintf("%-5s %-7s %2d ranks", f[1], f[2], $5); r[n] = rate }
+		END { for (i = 1; i <= n; i++) { bar = ""; for (j = 0; j < r[i] / most * 50; j++) bar = bar "#"
+			printf "%s %8.3f M/s %s\n", k[i], r[i], bar } }'
 }
 
 # check_peer NAME=PREFIX

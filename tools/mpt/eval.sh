@@ -305,6 +305,10 @@ cmd_eval()
 	fi
 	eval_progress "many ranks"
 	for n in 3 5 9; do one 1 ours $n portals_rate 60 "${qa[@]+"${qa[@]}"}"; done
+	eval_progress "locks, overlap"
+	one 1 ours 2 portals_locks 120 "${qa[@]+"${qa[@]}"}"
+	one 1 ours 2 portals_overlap 60 "${qa[@]+"${qa[@]}"}"
+	eval_progress "many ranks"
 	one 1 ours 2 portals_many 60
 	one 1 ours 250 portals_many 120
 	[ -n "$quick" ] || one 1 ours 600 portals_many 600

@@ -463,6 +463,17 @@ for my $fig ('memcpy', 'mover', 'put_one', 'put_both', 'memcpy_fresh', 'put_one_
 	figure_abs("copy_time_${fig}_" . size_name($_), 'ours', 'portals_copy', $fig, $_, undef, "./mpt bench portals_copy --only $fig")
 		for sizes('portals_copy', $fig, 'ours');
 }
+for my $way ('entry', 'node', 'master') {
+	figure_abs("portals_locks_${_}_$way", 'ours', 'portals_locks', "ring_$way", $_, undef, './mpt bench portals_locks --only ring'),
+	figure_abs("portals_locks_one_${_}_$way", 'ours', 'portals_locks', "one_$way", $_, undef, './mpt bench portals_locks --only one') for 2, 4, 8;
+}
+for my $who ('sender', 'engine') {
+	for my $n (map { 65536 * 4 ** $_ } 0 .. 4) {
+		figure_abs("overlap_${_}_${who}_" . size_name($n), 'ours', 'portals_overlap', "${_}_$who", $n, undef, './mpt bench portals_overlap') for 'put', 'both';
+		figure_abs("overlap_${who}_" . size_name($n), 'ours', 'portals_overlap', "overlap_$who", $n, undef, './mpt bench portals_overlap');
+		$records[-1]{unit} = 'percent';
+	}
+}
 my $only_quick = 'not measured with --quick';
 for my $n (2, 250, 600) {
 	for my $fig ('start', 'ring', 'barrier') {
@@ -779,6 +790,17 @@ push @sections, ['Point to point', 'Two ranks on two cores, half round trips; me
 		['all bits, list walked', 'match_exact_walk'], ['wildcards, list walked', 'match_wild_walk'];
 	push @sections, ['Match lists', 'PtlPut of 8 bytes to the own process, taken by the last entry of a list; PTL_INDEX_FROM=0 walks it.',
 		plot('Match lists', 'entries', 'microseconds', @s)];
+}
+if ($data{ours}{portals_locks}) {
+	for my $part (['each rank puts to the next one', 'ring'], ['all others put to one entry of rank 0', 'one']) {
+		my $i = 0;
+		my @s = map { my ($text, $way) = @$_;
+			[$text, [map { my $v = value_of('ours', 'portals_locks', "$part->[1]_$way", $_); $v ? [$_, 1e3 / $v] : () } drawn('portals_locks', "$part->[1]_$way", 'ours')], $colour[$i++ % @colour]] }
+			['the lock of the entry', 'entry'], ['one lock for the node', 'node'], ['one process makes all calls', 'master'];
+		push @sections, ["Locks: $part->[0]", 'Acknowledged puts of 8 bytes, of all ranks of a node together, by what excludes them (PTL_LOCKS): ' .
+			'the virtual node modes of Catamount, and the locks of this library. ' . ($cpus < 8 ? "More ranks than $cpus have no core of their own." : ''),
+			plot("Message rate: $part->[0]", 'ranks', 'million puts a second', @s)];
+	}
 }
 for my $n (2, 4, grep { $data{ours}{"mpi_coll-$_"} } 8) {
 	my $over = $n > $cpus ? "$n ranks on $cpus cores: oversubscribed. Libraries that spin without giving up the core wait for their time slices." : "$n ranks, each on its core.";
