@@ -364,7 +364,7 @@ void ap_take_parked(struct ap *ap)
 	r->park_end = at;
 	c->turns++;
 	e->logged = false;
-	c->kick |= any;
+	c->kick = true;			/* the engine is to have its frame engine back, whatever came of it */
 	ap_card_unlock(c);
 	if (any) {
 		p3_fence();
