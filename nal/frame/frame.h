@@ -176,7 +176,7 @@ struct fr_peer {
 	bool blocked;			/* the link had no room */
 	bool turn;			/* which channel's frame is next where both have one */
 	struct fr_chan ch[2];
-	uint32_t msgs, bufs;		/* requests in the queue or not acknowledged, buffers of these */
+	uint32_t msgs, bufs;		/* requests queued or not acknowledged; buffers of these, and of replies */
 	bool full;			/* the last call found no room */
 	uint32_t req_next, req_done;	/* our requests: next number, all below are finished */
 	struct fr_wait wait[FR_REQS];

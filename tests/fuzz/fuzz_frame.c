@@ -47,6 +47,30 @@ static void put32(uint8_t *p, uint32_t v)
 		p[i] = (uint8_t)(v >> 8 * i);
 }
 
+/* A long frame as a stream brings it: what it says of its length is so, or its connection ends before. */
+static void pieces(struct fr_peer *p, const uint8_t *f, uint32_t len, uint8_t how)
+{
+	struct wire_vec v[2];
+	uint32_t at = 0, n;
+
+	if (fr_begin(node[0].e, p, f) != FR_PIECES)
+		return;
+	while (at < len) {
+		n = len - at < 3000 ? len - at : 3000;
+		if ((how & 32) && fr_where(node[0].e, p, v, 2)) {
+			must((uintptr_t)v[0].at >= (uintptr_t)mem && v[0].len <= sizeof(mem) &&
+			     (uintptr_t)v[0].at - (uintptr_t)mem <= sizeof(mem) - v[0].len);
+			n = v[0].len < len - at ? (uint32_t)v[0].len : len - at;
+			fr_piece(node[0].e, p, NULL, n);
+		} else {
+			fr_piece(node[0].e, p, f + WIRE_HDR + at, n);
+		}
+		at += n;
+		if ((how & 64) && at > len / 2)
+			return;
+	}
+}
+
 static void frame(uint8_t how, const uint8_t *from)
 {
 	struct fr_peer *p = node[0].peer[1];
@@ -85,7 +109,19 @@ static void frame(uint8_t how, const uint8_t *from)
 	}
 	if (f[8] <= 64 && !f[9] && !f[10] && !f[11])
 		len = f[8];
+	if (how & 16) {
+		len = FR_COPY + 1 + f[8] * 90u;
+		put32(f + 8, len);
+		if (how & 2) {		/* as long as it must be at least, and a bit */
+			put32(f + 80, len + f[80] * 100u);
+			put32(f + 84, 0);
+		}
+	}
 	put32(f + WIRE_HDR - 4, wire_sum(f, WIRE_HDR - 4));
+	if (how & 16) {
+		pieces(p, f, len, how);
+		return;
+	}
 	fr_input(node[0].e, p, f, WIRE_HDR + len);
 }
 
