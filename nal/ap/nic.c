@@ -810,7 +810,7 @@ static int start(struct nic *c)
 	transport_tcp(&c->net, &c->tcp);
 	if (card->verbs != P3_NO) {
 		if (verbs_start(&c->net, &c->tcp, card->iface, card->verbs == P3_YES, stamp, why, sizeof(why)))
-			return fail(card, "PTL_VERBS=yes: %s", why);
+			return fail(card, "PTL_VERBS=yes: %s (with try it would be TCP)", why);
 		p3_diag("ptl-nic: RDMA: %s", why);
 	}
 	tcp_accepting(&c->tcp, false);	/* until all ranks are here; who comes before waits in the kernel */

@@ -506,7 +506,7 @@ static int prepare(struct gp *gp, uint32_t pid, char *line, size_t size, char *w
 	if (k->verbs != P3_NO) {
 		if (verbs_start(&gp->net, &gp->tcp, k->iface, k->verbs == P3_YES, NULL, why, len)) {
 			snprintf(line, size, "%s", why);
-			snprintf(why, len, "PTL_VERBS=yes: %s", line);
+			snprintf(why, len, "PTL_VERBS=yes: %s (with try it would be TCP)", line);
 			return PTL_FAIL;
 		}
 		p3_diag("RDMA: %s", why);

@@ -29,19 +29,22 @@ P3_TESTS += $(addsuffix $(comma)nosan$(comma)env=PTL_NAL=ap+$(T_SOFT),$(subst -n
 	api/get-net-verbs:tests/api/t_get:ranks=2,pernode=1,limit=120,nosan,env=$(T_SOFT) \
 	api/nodes-net-7-verbs:tests/api/t_nodes:ranks=7,pernode=3,limit=120,nosan,env=$(T_SOFT) \
 	api/conform-ap-verbs:tests/conform/t_conform:ranks=2,pernode=1,nosan,env=T_PATH=ap+PTL_NAL=ap+$(T_SOFT)
-check_PROGRAMS += tests/verbs/t_reg tests/verbs/t_long
+check_PROGRAMS += tests/verbs/t_ctl tests/verbs/t_reg tests/verbs/t_long
+tests_verbs_t_ctl_SOURCES = tests/verbs/t_ctl.c nal/transport/verbs/vb_ctl.c nal/transport/tcp/tcp_auth.c
+tests_verbs_t_ctl_CPPFLAGS = $(T_CPPFLAGS)
+tests_verbs_t_ctl_LDADD = $(frame_test)
 tests_verbs_t_reg_SOURCES = tests/verbs/t_reg.c
 tests_verbs_t_reg_CPPFLAGS = $(T_CPPFLAGS)
 tests_verbs_t_long_SOURCES = tests/verbs/t_long.c tests/api/ptl.h
 tests_verbs_t_long_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_verbs_t_long_LDADD = $(T_LIBS)
-P3_TESTS += unit/verbs_reg:tests/verbs/t_reg:valgrind \
+P3_TESTS += unit/verbs_ctl:tests/verbs/t_ctl:valgrind unit/verbs_reg:tests/verbs/t_reg:valgrind \
 	api/long-ap-verbs:tests/verbs/t_long:ranks=2,pernode=1,nosan,env=PTL_NAL=ap+$(T_SOFT) \
 	api/long-net-verbs:tests/verbs/t_long:ranks=2,pernode=1,nosan,env=$(T_SOFT) \
 	fault/nodes-kill-ap-verbs:tests/api/t_nodes:$(T_KILL),env=PTL_NAL=ap+$(T_SOFT) \
 	fault/nodes-kill-verbs:tests/api/t_nodes:$(T_KILL),env=$(T_SOFT)
 else
-EXTRA_DIST += $(soft_verbs) tests/verbs/t_reg.c tests/verbs/t_long.c
+EXTRA_DIST += $(soft_verbs) tests/verbs/t_ctl.c tests/verbs/t_reg.c tests/verbs/t_long.c
 endif
 EXTRA_DIST += tests/verbs/t_verbs.sh
 P3_TESTS += fault/verbs:tests/verbs/t_verbs.sh:limit=180,nosan
