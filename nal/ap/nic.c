@@ -738,7 +738,12 @@ static bool turn(struct nic *c)
 
 	step(c);
 	transport_poll(&c->net);
-	if (!look_at_ranks(c) && !byes_due(c))
+	if (look_at_ranks(c))
+		c->alone = 0;
+	else if (!c->alone)
+		c->alone = c->now;
+	/* whoever does not take the last words, not even by a sound connection, is not waited for */
+	if (c->alone && (!byes_due(c) || c->now - c->alone > LEAVE_S * INT64_C(1000000000)))
 		return false;
 	for (uint32_t n = 0; n < c->card->nodes; n++)
 		if (n != c->card->node)

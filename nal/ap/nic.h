@@ -41,6 +41,7 @@ struct nic {
 	bool accepting;
 	bool blind;			/* the kernel cannot tell of all ranks when they die */
 	int64_t now, busy;		/* time; the last thing that happened */
+	int64_t alone;			/* since then nobody is left */
 	uint8_t *bye;			/* [nodes * n_local] BYE of that rank is due there: NIC_BYE_* */
 	uint32_t *far_hash;		/* of (nid, pid): index + 1 in card->far */
 	uint32_t far_mask;
