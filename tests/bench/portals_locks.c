@@ -6,9 +6,9 @@
  * figure's name is PTL_LOCKS:
  *   ring_entry, ring_node, ring_master   each rank puts to the next one, WINDOW puts under way
  *   one_entry, ...                       all others put to one entry of rank 0
- * As in virtual node mode on Catamount: "master" one process makes all calls, "node" each its own under one lock. Run it
- * under a launcher on any number of ranks; ./mpt bench portals_locks runs it on 2, 4 and 8, each way. Options: --json,
- * --quick, --only ring,one
+ * As in virtual node mode on Catamount: "master" one process makes all calls, "node" each its own under one lock. Run
+ * it under a launcher on any number of ranks; ./mpt bench portals_locks runs it on 2, 4 and 8, each way. Options:
+ * --json, --quick, --only ring,one
  */
 #include "portals.h"
 #include <sched.h>
