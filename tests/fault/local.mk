@@ -63,4 +63,4 @@ tests_fault_t_hosts_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_hosts_LDADD = $(T_LIBS)
 EXTRA_DIST += tests/fault/t_hosts.sh
 P3_TESTS += $(foreach nal,gp ap,$(foreach how,whole again cut kill slow,\
-	fault/hosts-$(how)-$(nal):tests/fault/t_hosts.sh:limit=120,warns,args=$(nal)+$(how)))
+	fault/hosts-$(how)-$(nal):tests/fault/t_hosts.sh:limit=120,warns,nosan,args=$(nal)+$(how)))
