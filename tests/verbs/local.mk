@@ -42,6 +42,7 @@ P3_TESTS += unit/verbs_ctl:tests/verbs/t_ctl:valgrind unit/verbs_reg:tests/verbs
 	api/long-ap-verbs:tests/verbs/t_long:ranks=2,pernode=1,nosan,env=PTL_NAL=ap+$(T_SOFT) \
 	api/long-net-verbs:tests/verbs/t_long:ranks=2,pernode=1,nosan,env=$(T_SOFT) \
 	fault/nodes-kill-ap-verbs:tests/api/t_nodes:$(T_KILL),env=PTL_NAL=ap+$(T_SOFT) \
+	fault/stopped-verbs:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,nosan,env=PTL_INIT_TIMEOUT_S=1+$(T_SOFT) \
 	fault/nodes-kill-verbs:tests/api/t_nodes:$(T_KILL),env=$(T_SOFT)
 else
 EXTRA_DIST += $(soft_verbs) tests/verbs/t_ctl.c tests/verbs/t_reg.c tests/verbs/t_long.c

@@ -100,6 +100,7 @@ struct soft_qp {
 	struct ibv_qp_cap cap;
 	int sig_all;
 	uint64_t peer;			/* the process */
+	int sock;			/* to it: its own, since what waits with a process that is stopped fills it */
 	struct soft_rq rq;		/* without SRQ */
 	/* requester: sq[head] is under way */
 	struct soft_send *sq;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -428,12 +429,13 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	    a->cap.max_send_sge <= SOFT_SGES && a->cap.max_inline_data <= SOFT_INLINE)
 		q = calloc(1, sizeof(*q));
 	if (q) {
+		q->sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		q->size = a->cap.max_send_wr ? a->cap.max_send_wr : 1;
 		q->rq.size = a->srq ? 0 : a->cap.max_recv_wr;
 		q->sq = calloc(q->size, sizeof(*q->sq));
 		q->rq.wr = calloc(q->rq.size + 1, sizeof(*q->rq.wr));
 	}
-	if (!q || !q->sq || !q->rq.wr) {
+	if (!q || !q->sq || !q->rq.wr || q->sock < 0) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -511,6 +513,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *v)
 	if (v->srq)
 		((struct soft_srq *)v->srq)->users--;
 	pthread_mutex_unlock(&soft.lock);
+	close(q->sock);
 	free(q->sq);
 	free(q->rq.wr);
 	free(q);

@@ -214,7 +214,7 @@ static int out(const struct soft_qp *q, struct soft_pkt *p, const void *data)
 	p->magic = MAGIC;
 	p->dst = q->a.dest_qp_num;
 	p->src = q->v.qp_num;
-	if (sendmsg(soft.sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
+	if (sendmsg(q->sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
 		look_at(soft_now() + NAP_NS);
 		return EAGAIN;
 	}
