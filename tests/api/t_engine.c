@@ -29,6 +29,15 @@ static bool is_far(int rank)
 	return p_id(rank).nid != self.nid;
 }
 
+static pid_t engine_pid(void)
+{
+	pid_t pid = (pid_t)smartmap_pid(smartmap_size());
+
+	if (pid <= 1)			/* kill() would take that for more than one process */
+		bail("no engine");
+	return pid;
+}
+
 static void stop_engine(pid_t engine)
 {
 	char file[64], text[512] = "";
@@ -52,7 +61,7 @@ static void t_its_calls_end_and_the_node_goes_on(void)
 	ptl_handle_md_t h, g;
 	ptl_handle_me_t me;
 	double until;
-	pid_t engine = (pid_t)smartmap_pid(smartmap_size());
+	pid_t engine = engine_pid();
 
 	NEED_OK(p_post(1, p_md(in, LEN, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
 			       PTL_MD_EVENT_START_DISABLE, teq), &me, &h));
@@ -197,7 +206,7 @@ static unsigned ends(ptl_handle_eq_t eq, unsigned n, double seconds, unsigned *f
 static void t_the_engine_dies_amid_copies(void)
 {
 	unsigned sent = 0, ended, failed = 0, theirs;
-	pid_t engine = (pid_t)smartmap_pid(smartmap_size());
+	pid_t engine = engine_pid();
 	ptl_handle_md_t h, g;
 	ptl_handle_me_t me;
 
@@ -245,7 +254,7 @@ static void t_the_engine_dies_amid_copies(void)
 /* Rank 1 has copies under way to rank 2 and is killed; rank 0 sees that rank 2 goes on, and the engine. */
 static void t_a_rank_dies_whose_copies_the_engine_has(void)
 {
-	pid_t engine = (pid_t)smartmap_pid(smartmap_size());
+	pid_t engine = engine_pid();
 	ptl_handle_md_t h;
 	ptl_handle_me_t me;
 	unsigned failed = 0;

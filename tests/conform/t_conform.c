@@ -107,6 +107,8 @@ void stop_other(int stop)
 	stopped = (pid_t)atomic_load(t_word(W_PIDS + !t_rank()));
 	if (!strcmp(path, "ap"))		/* what the peer does makes no difference: the engine of our node */
 		stopped = (pid_t)smartmap_pid(smartmap_size());
+	if (stopped <= 1)			/* kill() would take that for all processes, or more than one */
+		bail("%s: no process to stop: %d", script->id, (int)stopped);
 	kill(stopped, SIGSTOP);
 	snprintf(file, sizeof(file), "/proc/%d/stat", (int)stopped);
 	for (double until = deadline(); t_now() < until; usleep(100)) {
