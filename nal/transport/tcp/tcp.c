@@ -29,6 +29,9 @@
  * under way: always, then, on a connection to us. While a connection is being made, TCP_USER_TIMEOUT does that; later
  * it would end those to stopped processes whose windows are closed. Our own timers may run late by the time that we
  * were stopped ourselves: what the kernel has for us then goes first.
+ *
+ * What moves frames runs in borrowers, too: it takes its descriptors from fd_out() and fd_in(), its struct tcp from its
+ * caller, never from a connection, and leaves libev alone where there is no loop.
  */
 #include "config.h"
 
@@ -76,14 +79,52 @@ struct tcp_in {
 	ev_io io;
 	ev_timer timer;
 	uint8_t nonce[16];
-	uint32_t have;			/* bytes in buf */
-	uint8_t *buf;			/* IN_BUF once proved, hello until then */
+	uint32_t have;			/* bytes in buf, or in hello until it is proved */
+	uint32_t reads;			/* that have brought some */
 	uint32_t left;			/* bytes of a frame that comes in pieces; then have is 0 */
 	uint64_t part;			/* the user's name for it */
 	bool whole;			/* the frame in buf is to be delivered whole */
 	uint32_t exact;			/* frames for which only what belongs to one is read */
 	uint8_t hello[HELLO];
+	uint8_t buf[];			/* IN_BUF of them in a seat */
 };
+enum { READ_ON, READ_ENDED, READ_BAD };
+
+static void serial(struct tcp_out *o)
+{
+	o->t->changes++;
+	if (!++o->serial)
+		o->serial = 1;
+}
+
+static int fd_out(const struct tcp *t, const struct tcp_out *o)
+{
+	return t->lent ? t->lent[o->rank].out : o->fd;
+}
+
+static int fd_in(const struct tcp *t, const struct tcp_in *c)
+{
+	return t->lent ? t->lent[c->rank].in : c->fd;
+}
+
+static void *room(const struct tcp *t, size_t n)
+{
+	return t->room ? t->room(t->room_arg, n) : calloc(1, n);
+}
+
+static void no_room(const struct tcp *t, void *at)
+{
+	if (!t->room)
+		free(at);
+}
+
+/* Borrowers have descriptors of it, too. */
+static void end(const struct tcp *t, int fd)
+{
+	if (t->room)
+		shutdown(fd, SHUT_RDWR);
+	close(fd);
+}
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -156,13 +197,13 @@ static void out_close(struct tcp_out *o, uint8_t state)
 
 	if (o->fd >= 0) {
 		ev_io_stop(t->loop, &o->io);
-		close(o->fd);
+		end(t, o->fd);
 		o->fd = -1;
+		serial(o);
 	}
 	ev_timer_stop(t->loop, &o->timer);
-	free(o->rest);
-	o->rest = NULL;
 	o->rest_len = o->rest_at = o->n_late = o->zeroes = 0;
+	o->full = false;
 	o->state = state;
 }
 
@@ -271,25 +312,27 @@ static void not_yet(struct tcp_out *o)
 static void in_free(struct tcp_in *c)
 {
 	struct tcp *t = c->t;
+	struct tcp_out *o = c->proved ? &t->out[c->rank] : NULL;
 
 	ev_io_stop(t->loop, &c->io);
 	ev_timer_stop(t->loop, &c->timer);
-	close(c->fd);
+	end(t, c->fd);
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;
-	if (!c->proved)
+	if (o) {			/* in its seat, which stays */
+		o->in = NULL;
+		serial(o);
+	} else {
 		t->strangers--;
-	else if (t->out[c->rank].in == c)
-		t->out[c->rank].in = NULL;
-	free(c->buf);
-	free(c);
+		free(c);
+	}
 }
 
 /* What came over it makes no sense, or its sender is gone. */
 static void in_bad(struct tcp_in *c)
 {
-	struct tcp_out *o = c->proved && c->t->out[c->rank].in == c ? &c->t->out[c->rank] : NULL;
+	struct tcp_out *o = c->proved ? &c->t->out[c->rank] : NULL;
 
 	in_free(c);
 	if (o)
@@ -299,7 +342,7 @@ static void in_bad(struct tcp_in *c)
 /* It has ended; @err: or 0. */
 static void in_ended(struct tcp_in *c, int err)
 {
-	struct tcp_out *o = c->proved && c->t->out[c->rank].in == c ? &c->t->out[c->rank] : NULL;
+	struct tcp_out *o = c->proved ? &c->t->out[c->rank] : NULL;
 
 	in_free(c);
 	if (!o || o->state == TCP_GONE)
@@ -330,10 +373,8 @@ static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
 /* ---- in ---- */
 
 /* The user's answer to a header whose payload has not come, all of it; false: close. */
-static bool begin(struct tcp_in *c, const uint8_t *frame, uint32_t n, uint32_t here)
+static bool begin(struct tcp *t, struct tcp_in *c, const uint8_t *frame, uint32_t n, uint32_t here)
 {
-	struct tcp *t = c->t;
-
 	switch (t->user->begin(t->ctx, c->rank, frame, &c->part)) {
 	case TCP_PIECES:
 		c->left = n - here;
@@ -349,7 +390,7 @@ static bool begin(struct tcp_in *c, const uint8_t *frame, uint32_t n, uint32_t h
 }
 
 /* What is in the buffer is delivered, but for a frame that is not all there. False: no more of it. */
-static bool deliver(struct tcp_in *c)
+static bool deliver(struct tcp *t, struct tcp_in *c)
 {
 	uint32_t at = 0;
 	bool good = true;
@@ -357,18 +398,22 @@ static bool deliver(struct tcp_in *c)
 	while (c->have - at >= WIRE_HDR) {
 		uint32_t n = wire_frame_len(c->buf + at);
 
-		if (!n || c->t->out[c->rank].state == TCP_GONE) {	/* nonsense; or it has been given up */
+		if (!n || t->out[c->rank].state == TCP_GONE) {	/* nonsense; or it has been given up */
 			good = false;
 			break;
 		}
+		if (t->lent && !t->user->ours(t->ctx, c->buf + at)) {
+			t->out[c->rank].waits = true;
+			break;
+		}
 		if (c->have - at < n) {
-			if (n - WIRE_HDR > IN_LONG && !c->whole && c->t->user->begin)
-				good = begin(c, c->buf + at, n, c->have - at);
+			if (n - WIRE_HDR > IN_LONG && !c->whole && t->user->begin)
+				good = begin(t, c, c->buf + at, n, c->have - at);
 			if (c->left)
 				at = c->have;
 			break;
 		}
-		if (!c->t->user->frame(c->t->ctx, c->rank, c->buf + at, n)) {
+		if (!t->user->frame(t->ctx, c->rank, c->buf + at, n)) {
 			good = false;
 			break;
 		}
@@ -395,9 +440,8 @@ static uint32_t wanted(const struct tcp_in *c)
 }
 
 /* More of the frame that comes in pieces; the header of the next. @all: it was as much as was wanted */
-static ssize_t read_pieces(struct tcp_in *c, bool *all)
+static ssize_t read_pieces(struct tcp *t, struct tcp_in *c, bool *all)
 {
-	struct tcp *t = c->t;
 	struct wire_vec w[TCP_SEGS];
 	struct iovec v[TCP_SEGS + 1];
 	uint32_t n = t->user->where(t->ctx, c->part, w, TCP_SEGS), there = 0, mine = 0, most;
@@ -414,7 +458,7 @@ static ssize_t read_pieces(struct tcp_in *c, bool *all)
 	if (there + mine == c->left)
 		v[n++] = (struct iovec){ c->buf + mine, WIRE_HDR };
 	most = there + mine + (there + mine == c->left ? WIRE_HDR : 0);
-	got = recvmsg(c->fd, &(struct msghdr){ .msg_iov = v, .msg_iovlen = n }, 0);
+	got = recvmsg(fd_in(t, c), &(struct msghdr){ .msg_iov = v, .msg_iovlen = n }, MSG_DONTWAIT);
 	if (got < 0 && errno == EFAULT && there) {
 		t->user->unplaced(t->ctx, c->part);
 		errno = EAGAIN;		/* once more: it goes to the buffer now */
@@ -450,45 +494,107 @@ static bool hello_ok(struct tcp_in *c)
 	return true;
 }
 
-/* Once; false: the connection has been closed. @more: there may be more, and it is worth a look. */
-static bool in_read(struct tcp_in *c, bool *more)
+/* Once: READ_*, and for an end, errno or 0 in @err. @more: there may be more, and it is worth a look. */
+static int in_read(struct tcp *t, struct tcp_in *c, bool *more, int *err)
 {
-	struct tcp *t = c->t;
+	struct tcp_out *o = &t->out[c->rank];
 	ssize_t n;
 
 	*more = false;
+	if (o->waits) {			/* what is there comes first: wanted() counts on there being no whole frame */
+		o->waits = false;
+		if (!c->left && !deliver(t, c))
+			return READ_BAD;
+		if (o->waits)
+			return READ_ON;
+	}
 	if (c->left) {
-		if (t->out[c->rank].state == TCP_GONE) {
-			in_bad(c);
-			return false;
-		}
-		n = read_pieces(c, more);
+		if (o->state == TCP_GONE)
+			return READ_BAD;
+		n = read_pieces(t, c, more);
 	} else {
 		uint32_t most = wanted(c);
 
-		n = recv(c->fd, c->buf + c->have, most, 0);
+		n = recv(fd_in(t, c), c->buf + c->have, most, MSG_DONTWAIT);
 		*more = n == (ssize_t)most;
 		if (n > 0)
 			c->have += (uint32_t)n;
 	}
 	if (n < 0 && try_again(errno))
-		return true;
+		return READ_ON;
 	if (n <= 0) {
-		in_ended(c, n < 0 ? errno : 0);
-		return false;
+		*err = n < 0 ? errno : 0;
+		return READ_ENDED;
 	}
-	if (!c->left && !deliver(c)) {
+	c->reads++;
+	return c->left || deliver(t, c) ? READ_ON : READ_BAD;
+}
+
+/* The owner closes what cannot be read on; false: so it was. */
+static bool in_goes_on(struct tcp_in *c, int how, int err)
+{
+	if (how == READ_ENDED)
+		in_ended(c, err);
+	else if (how == READ_BAD)
 		in_bad(c);
-		return false;
-	}
-	return true;
+	return how == READ_ON;
+}
+
+static void in_event(struct ev_loop *loop, ev_io *w, int events);
+
+static void watch_in(struct tcp_in *c)
+{
+	ev_io_init(&c->io, in_event, c->fd, EV_READ);
+	c->io.data = c;
+	ev_io_start(c->t->loop, &c->io);
+}
+
+/* Who has proved himself gets his seat. */
+static void sit_down(struct tcp_in *c)
+{
+	struct tcp *t = c->t;
+	struct tcp_out *o = &t->out[c->rank];
+
+	if (o->in)			/* we have not seen its end so far; what is left there comes again */
+		in_free(o->in);
+	ev_io_stop(t->loop, &c->io);
+	ev_timer_stop(t->loop, &c->timer);
+	*o->seat = *c;
+	free(c);
+	c = o->in = o->seat;
+	*c->at = c;
+	if (c->next)
+		c->next->at = &c->next;
+	c->proved = true;
+	c->have = 0;
+	o->waits = false;
+	o->hurt = READ_ON;
+	watch_in(c);
+	t->strangers--;
+	o->met = true;
+	serial(o);
+	ev_timer_stop(t->loop, &o->missing);
+	if (o->state == TCP_BROKEN)	/* it lives */
+		out_ended(o);
+}
+
+/* Where who has said hello would sit. NULL: not here. */
+static struct tcp_in *seat_of(struct tcp_in *c)
+{
+	struct tcp_out *o;
+
+	if (!hello_ok(c))
+		return NULL;
+	o = &c->t->out[c->rank];
+	if (!o->seat)
+		o->seat = room(c->t, sizeof(*c) + IN_BUF);
+	return o->seat;
 }
 
 static void hello_read(struct tcp_in *c)
 {
 	struct tcp *t = c->t;
 	uint8_t welcome[WELCOME];
-	struct tcp_out *o;
 	ssize_t n = recv(c->fd, c->hello + c->have, HELLO - c->have, 0);
 
 	if (n < 0 && try_again(errno))
@@ -500,39 +606,29 @@ static void hello_read(struct tcp_in *c)
 	c->have += (uint32_t)n;
 	if (c->have < HELLO)
 		return;
-	c->buf = hello_ok(c) ? malloc(IN_BUF) : NULL;
-	if (c->buf)
+	if (seat_of(c)) {
 		mac_of(t, 2, c->rank, t->rank, c->nonce, c->hello + 16, welcome);
-	if (!c->buf || send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) != WELCOME) {
-		t->refused++;
-		in_free(c);
-		return;
+		if (send(c->fd, welcome, WELCOME, MSG_NOSIGNAL) == WELCOME) {
+			sit_down(c);
+			return;
+		}
 	}
-	ev_timer_stop(t->loop, &c->timer);
-	c->proved = true;
-	t->strangers--;
-	c->have = 0;
-	o = &t->out[c->rank];
-	if (o->in)			/* we have not seen its end so far; what is left there comes again */
-		in_free(o->in);
-	o->in = c;
-	o->met = true;
-	ev_timer_stop(t->loop, &o->missing);
-	if (o->state == TCP_BROKEN)	/* it lives */
-		out_ended(o);
+	t->refused++;
+	in_free(c);
 }
 
 static void in_event(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct tcp_in *c = w->data;
 	bool more = true;
+	int err = 0;
 
 	if (!c->proved) {
 		hello_read(c);
 		return;
 	}
 	for (int i = 0; i < IN_TURNS && more; i++)
-		if (!in_read(c, &more))
+		if (!in_goes_on(c, in_read(c->t, c, &more, &err), err))
 			return;
 }
 
@@ -568,9 +664,7 @@ static void accept_event(struct ev_loop *loop, ev_io *w, int events)
 		c->next->at = &c->next;
 	t->ins = c;
 	t->strangers++;
-	ev_io_init(&c->io, in_event, fd, EV_READ);
-	c->io.data = c;
-	ev_io_start(loop, &c->io);
+	watch_in(c);
 	ev_timer_init(&c->timer, stranger_late, HANDSHAKE_S, 0);
 	c->timer.data = c;
 	ev_timer_start(loop, &c->timer);
@@ -677,11 +771,44 @@ static void flushed(struct tcp_out *o, size_t n)
 	o->zeroes -= (uint32_t)n;
 }
 
+/* Zeroes go in place of memory that is not there. */
+static void no_late(struct tcp *t, struct tcp_out *o)
+{
+	for (uint32_t i = 0; i < o->n_late; i++)
+		o->zeroes += (uint32_t)o->late[i].len;
+	o->n_late = 0;
+	t->user->fault(t->ctx, o->whose, o->tag);
+}
+
+/*
+ * What is kept may stand where another process has seen it. True: it is known where that is here, or zeroes go in its
+ * place.
+ */
+static bool find_late(struct tcp *t, struct tcp_out *o)
+{
+	bool there = true;
+
+	if (!o->n_late || o->by == t->id)
+		return true;
+	if (!t->user->there)
+		return false;
+	for (uint32_t i = 0; i < o->n_late; i++) {
+		o->late[i].at = t->user->there(t->ctx, o->by, o->late[i].at, o->late[i].len);
+		there &= o->late[i].at != NULL;
+	}
+	if (!there)
+		no_late(t, o);
+	o->by = t->id;
+	return true;
+}
+
 /* What is kept goes on; false: the connection is broken. */
-static bool flush_rest(struct tcp_out *o)
+static bool flush_rest(struct tcp *t, struct tcp_out *o)
 {
 	static const uint8_t zeroes[4096];
 
+	if (!find_late(t, o))
+		return true;
 	while (!clear(o)) {
 		struct iovec v[2 + TCP_SEGS];
 		struct msghdr m = { .msg_iov = v };
@@ -694,14 +821,11 @@ static bool flush_rest(struct tcp_out *o)
 		if (o->zeroes)
 			v[m.msg_iovlen++] = (struct iovec){ (void *)(uintptr_t)zeroes,
 				o->zeroes < sizeof(zeroes) ? o->zeroes : sizeof(zeroes) };
-		n = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = sendmsg(fd_out(t, o), &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EFAULT && o->n_late) {
-			for (uint32_t i = 0; i < o->n_late; i++)
-				o->zeroes += (uint32_t)o->late[i].len;
-			o->n_late = 0;
-			o->t->user->fault(o->t->ctx, o->whose, o->tag);
+			no_late(t, o);
 			continue;
 		}
 		if (n < 0)
@@ -723,7 +847,8 @@ static void say_hello(struct tcp_out *o)
 	put32(h + 8, t->rank);
 	put32(h + 12, o->rank);
 	/* with the welcome the other side takes us for connected: then nothing may fail any more */
-	o->rest = malloc(FRAME_MAX_);
+	if (!o->rest)
+		o->rest = room(t, FRAME_MAX_);
 	if (!o->rest || random16(h + 16)) {
 		not_yet(o);
 		return;
@@ -773,6 +898,7 @@ static void out_read(struct tcp_out *o)
 		return;
 	}
 	o->state = TCP_READY;
+	serial(o);
 	o->met = true;
 	o->err = 0;
 	o->again = 0;
@@ -813,7 +939,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 			return;
 	}
 	if (events & EV_WRITE) {
-		if (!flush_rest(o)) {
+		if (!flush_rest(o->t, o)) {
 			o->err = errno;
 			out_ended(o);
 			return;
@@ -821,6 +947,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 		if (!clear(o))
 			return;
 		watch(o, EV_READ);
+		o->full = false;
 		o->t->user->writable(o->t->ctx, o->rank);
 	}
 }
@@ -831,8 +958,8 @@ static void nudge(struct tcp *t)
 	ev_async_send(t->loop, &t->async);
 }
 
-/* Of @f, @went bytes have gone: keep the others. */
-static void keep(struct tcp_out *o, const struct wire_frame *f, size_t went)
+/* Of @f, @went bytes have gone: keep the others, which stand where process @by sees them. */
+static void keep(struct tcp_out *o, const struct wire_frame *f, size_t went, uint32_t by)
 {
 	if (went < WIRE_HDR) {
 		memcpy(o->rest, f->hdr + went, WIRE_HDR - went);
@@ -855,10 +982,11 @@ static void keep(struct tcp_out *o, const struct wire_frame *f, size_t went)
 	}
 	o->whose = f->whose;
 	o->tag = f->tag;
+	o->by = by;
 }
 
 /* @n frames, or as many as fit into a call, to the kernel: bytes, or -1. */
-static ssize_t to_kernel(struct tcp_out *o, const struct wire_frame *f, uint32_t *n)
+static ssize_t to_kernel(int fd, const struct wire_frame *f, uint32_t *n)
 {
 	struct iovec v[OUT_VECS];
 	struct msghdr m = { .msg_iov = v };
@@ -872,9 +1000,18 @@ static ssize_t to_kernel(struct tcp_out *o, const struct wire_frame *f, uint32_t
 	}
 	*n = i;
 	do
-		r = sendmsg(o->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		r = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (r < 0 && errno == EINTR);
 	return r;
+}
+
+static void connect_first(struct tcp_out *o)
+{
+	o->tried = 0;
+	o->wanted = false;
+	ev_now_update(o->t->loop);	/* it may have slept for long; the timer counts from its time */
+	out_connect(o);
+	nudge(o->t);
 }
 
 uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f, uint32_t n, bool *fault)
@@ -883,20 +1020,22 @@ uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f,
 	uint32_t took = 0, now;
 	ssize_t r;
 
-	if (o->state == TCP_IDLE) {
-		o->tried = 0;
-		ev_now_update(t->loop);		/* it may have slept for long; the timer counts from its time */
-		out_connect(o);
-		nudge(t);
-	}
-	if (o->state != TCP_READY || !clear(o))
+	if (o->state == TCP_IDLE && !t->loop)
+		o->wanted = true;
+	else if (o->state == TCP_IDLE)
+		connect_first(o);
+	if (o->state != TCP_READY)
 		return 0;
+	if (!clear(o) || (t->lent && !tcp_has(t, rank))) {
+		o->full = true;
+		return 0;
+	}
 	for (; took < n; took += now) {
 		now = n - took;
-		r = to_kernel(o, f + took, &now);
+		r = to_kernel(fd_out(t, o), f + took, &now);
 		if (r < 0 && errno == EFAULT && now > 1) {	/* whose is it? One at a time */
 			now = 1;
-			r = to_kernel(o, f + took, &now);
+			r = to_kernel(fd_out(t, o), f + took, &now);
 		}
 		if (r < 0 && errno == EFAULT) {
 			*fault = true;
@@ -907,8 +1046,9 @@ uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f,
 		for (size_t went = r < 0 ? 0 : (size_t)r; now; now--, took++) {
 			if (went < WIRE_HDR + f[took].len) {
 				if (went)
-					keep(o, &f[took++], went);
-				if (!o->watched) {
+					keep(o, &f[took++], went, t->id);
+				o->full = true;
+				if (t->loop && !o->watched) {
 					watch(o, EV_READ | EV_WRITE);
 					nudge(t);
 				}
@@ -927,6 +1067,101 @@ int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, const void *payload,
 	bool fault = false;
 
 	return tcp_send_some(t, rank, &f, 1, &fault) != 1;
+}
+
+/* ---- lending ---- */
+
+uint64_t tcp_room(uint32_t size)
+{
+	return size * (sizeof(struct tcp_out) + sizeof(struct tcp_in) + IN_BUF + FRAME_MAX_ + 3 * 64);
+}
+
+struct tcp_lent tcp_lend(const struct tcp *t, uint32_t rank)
+{
+	const struct tcp_out *o = &t->out[rank];
+
+	return (struct tcp_lent){ o->serial, o->state == TCP_READY ? o->fd : -1, o->in ? o->in->fd : -1 };
+}
+
+void tcp_rest(struct tcp *t, bool on)
+{
+	for (struct tcp_in *c = t->ins; c; c = c->next) {
+		if (c->proved && on)
+			ev_io_stop(t->loop, &c->io);
+		else if (c->proved)
+			ev_io_start(t->loop, &c->io);
+	}
+}
+
+void tcp_serve(struct tcp *t)
+{
+	for (uint32_t i = 0; i < t->size; i++) {
+		struct tcp_out *o = &t->out[i];
+
+		if (o->wanted && o->state == TCP_IDLE)
+			connect_first(o);
+		o->wanted = false;
+		if (o->in && o->waits && o->hurt == READ_ON && !o->in->left && !deliver(t, o->in))
+			o->hurt = READ_BAD;
+		o->waits = false;
+		if (o->in)
+			in_goes_on(o->in, o->hurt, o->in_err);
+		o->hurt = READ_ON;
+		if (o->full && o->state == TCP_READY && !o->watched)
+			watch(o, EV_READ | EV_WRITE);
+	}
+}
+
+void tcp_cut(struct tcp *t)
+{
+	for (uint32_t i = 0; i < t->size; i++) {
+		struct tcp_out *o = &t->out[i];
+
+		o->hurt = READ_ON;
+		if (o->in)
+			in_ended(o->in, 0);
+		if (o->state == TCP_READY)
+			out_ended(o);
+	}
+}
+
+bool tcp_due(const struct tcp *t)
+{
+	for (uint32_t i = 0; i < t->size; i++)
+		if (t->out[i].wanted || t->out[i].hurt)
+			return true;
+	return false;
+}
+
+/* True: something has come. */
+static bool borrower_reads(struct tcp *t, struct tcp_out *o)
+{
+	struct tcp_in *c = o->in;
+	uint32_t reads = c->reads, have = c->have;
+	bool more = true;
+
+	for (int i = 0; i < IN_TURNS && more && !o->hurt; i++) {
+		if (c->left && !t->user->ours_part(t->ctx, c->part)) {
+			o->waits = true;
+			break;
+		}
+		o->hurt = (uint8_t)in_read(t, c, &more, &o->in_err);
+		if (o->waits)
+			break;
+	}
+	return c->reads != reads || c->have != have;
+}
+
+bool tcp_look(struct tcp *t, uint32_t rank)
+{
+	struct tcp_out *o = &t->out[rank];
+	bool moved = o->in && o->hurt == READ_ON && borrower_reads(t, o);
+
+	if (o->full && o->state == TCP_READY && flush_rest(t, o) && clear(o)) {
+		t->user->writable(t->ctx, rank);	/* ours; the owner tells the others */
+		moved = true;
+	}
+	return moved;
 }
 
 static void woken(struct ev_loop *loop, ev_async *w, int events)
@@ -1014,7 +1249,7 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 {
 	int rc = -EADDRINUSE;
 
-	t->out = calloc(t->size, sizeof(*t->out));
+	t->out = room(t, t->size * sizeof(*t->out));
 	if (!t->out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->size; i++) {
@@ -1030,7 +1265,7 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 			rc = listen_all(t, at, port);
 		}
 	if (rc) {
-		free(t->out);
+		no_room(t, t->out);
 		t->out = NULL;
 		return rc;
 	}
@@ -1058,7 +1293,11 @@ void tcp_stop(struct tcp *t)
 	}
 	while (t->ins)
 		in_free(t->ins);
-	free(t->out);
+	for (uint32_t i = 0; i < t->size; i++) {
+		no_room(t, t->out[i].seat);
+		no_room(t, t->out[i].rest);
+	}
+	no_room(t, t->out);
 	t->out = NULL;
 }
 

@@ -9,6 +9,11 @@
  *
  * Everything runs in the caller's libev loop, under the caller's lock: the loop gives the lock up while it sleeps,
  * and tcp_send() is called with it held, from any thread. Nothing here blocks.
+ *
+ * A borrower is another process that moves frames over connections that are made, under the same lock: it has the same
+ * struct tcp_out[] mapped at the same address (tcp.room), descriptors of its own for the same sockets, and no loop.
+ * What is more than moving frames, it leaves to the owner: connections that are to be made (wanted), that wait for room
+ * (full), or that have ended (hurt).
  */
 #ifndef TCP_H
 #define TCP_H
@@ -57,6 +62,11 @@ struct tcp_user {
 	void (*gone)(void *ctx, uint32_t rank);
 	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
 	const struct tcp_place *(*place)(void *ctx, uint32_t rank);
+	/* A borrower: may it take this frame, of which the header is there; this part? Else it leaves what has come. */
+	bool (*ours)(void *ctx, const uint8_t *hdr);
+	bool (*ours_part)(void *ctx, uint64_t part);
+	/* Where memory that process @by has named @at is here; NULL: nowhere. No function: @by does that. */
+	void *(*there)(void *ctx, uint32_t by, void *at, size_t len);
 };
 
 enum { TCP_NO, TCP_WHOLE, TCP_PIECES };		/* as enum fr_way */
@@ -88,15 +98,28 @@ struct tcp_out {
 	uint32_t zeroes;
 	void *whose;
 	uint64_t tag;
+	uint32_t by;			/* tcp.id of whoever has named their memory */
 	struct tcp_in *in;		/* its connection to us, if it has one */
+	struct tcp_in *seat;		/* where that stands, for good */
+	uint32_t serial;		/* of what a borrower would get: changes with each descriptor; 0: nothing yet */
+	bool wanted;			/* a borrower has a frame for it, and there is no connection */
+	bool full;			/* a frame found no room */
+	uint8_t hurt;			/* a borrower has read to its end (errno, or 0), or nonsense */
+	int in_err;
+	bool waits;			/* a borrower has left something that has come */
 	bool met;			/* there has been a connection, either way */
 	int err;			/* why there is none (any more); 0: it was closed */
 	struct in6_addr addr;		/* the last that was tried */
 };
 enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
 
+struct tcp_lent {
+	uint32_t serial;		/* as in tcp_out when it was lent; 0: not */
+	int out, in;			/* or -1 */
+};
+
 struct tcp {
-	struct ev_loop *loop;
+	struct ev_loop *loop;		/* NULL: a borrower */
 	const struct tcp_user *user;
 	void *ctx;
 	uint8_t key[16];
@@ -109,6 +132,12 @@ struct tcp {
 	uint32_t strangers;		/* connections that have proved nothing yet */
 	struct tcp_in *ins;
 	struct tcp_out *out;		/* [size] */
+	/* Zeroed memory for what borrowers see, which stays; NULL: there is none left. No function: no borrowers. */
+	void *(*room)(void *arg, size_t n);
+	void *room_arg;
+	struct tcp_lent *lent;		/* [size] a borrower's descriptors */
+	uint32_t id;			/* of this process, where there are borrowers */
+	uint32_t changes;		/* of any serial */
 	uint64_t refused;		/* connections without the key */
 };
 
@@ -131,6 +160,27 @@ uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f,
  * there. */
 int tcp_send(struct tcp *t, uint32_t rank, const void *hdr, const void *payload, uint32_t len);
 void tcp_stop(struct tcp *t);
+
+/* Bytes that tcp.room() is asked for at most, each to a whole line. */
+uint64_t tcp_room(uint32_t size);
+/* To borrowers: what @rank's connections are now. The descriptors stay the owner's. */
+struct tcp_lent tcp_lend(const struct tcp *t, uint32_t rank);
+/* The owner reads nothing any more, or again: somebody else does. */
+void tcp_rest(struct tcp *t, bool on);
+/* The owner does what borrowers have left to it. */
+void tcp_serve(struct tcp *t);
+/* A borrower has died amid a look, or a send: all that is half done is given up. */
+void tcp_cut(struct tcp *t);
+/* A borrower has the descriptors that @rank's connections are now. */
+static inline bool tcp_has(const struct tcp *t, uint32_t rank)
+{
+	return t->lent[rank].serial == t->out[rank].serial;
+}
+/* Is there something that only the owner can do? */
+bool tcp_due(const struct tcp *t);
+/* A borrower that has them: read what has come from @rank, send what could not go. True: something has moved. */
+bool tcp_look(struct tcp *t, uint32_t rank);
+
 /* In the child of a fork: the connections are the parent's. */
 void tcp_forget(struct tcp *t);
 
