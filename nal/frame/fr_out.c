@@ -152,7 +152,7 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 	if (m->buf) {
 		if (m->fault)
 			*flags |= WIRE_F_FAULT;
-		return m->buf + o->off;
+		return (m->token ? (const uint8_t *)fr_at(e, (uintptr_t)m->buf) : m->buf) + o->off;
 	}
 	if (is_last(o) && ends_early(e, m)) {
 		if (!m->kept && (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct,
@@ -461,8 +461,10 @@ void fr_resume(struct fr_engine *e, struct fr_peer *p)
 	for (struct fr_chan *c = p->ch; c < p->ch + 2; c++) {
 		e->stats.again += c->sent - c->base;
 		c->sent = c->base;
+		if (c->told_busy || c->told_again)	/* that may be lost, as may our acknowledgements */
+			c->nop |= c->told_busy ? WIRE_F_BUSY : WIRE_F_AGAIN;
 	}
-	p->tell = true;			/* our acknowledgements may be lost, too */
+	p->tell = true;
 	fr_writable(e, p);
 }
 

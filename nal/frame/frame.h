@@ -90,7 +90,8 @@ struct fr_msg {
 	bool get_md;			/* a reply is awaited */
 	bool fault;			/* its bytes could not be read */
 	bool kept;			/* the end of a long reply is in small[] */
-	uint8_t *buf;			/* the bytes, in small[] or a buffer of the pool; NULL: in the MD */
+	/* The bytes: in small[], in the pool, or (token) the caller's, in the owner's terms; NULL: in the MD */
+	uint8_t *buf;
 	uint64_t start, iov, off;	/* geometry in the MD */
 	uint32_t iov_n;
 	bool direct;
@@ -300,8 +301,8 @@ int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct 
  * The same in two steps, for callers that hand what they have begun to another process. fr_begin_*() run on the
  * initiator's NI, charge the MD and fill @q, or return what the call returns. @room: memory for @len bytes, which are
  * copied there, after which the send has ended; NULL: FR_FULL is returned. Its place in @q->buf.
- * fr_post() makes the message, once; false: no memory now, the same again later. @q->buf must stay until the message's
- * end, told by fr_engine.ended(@token) as often as fr_parts() says.
+ * fr_post() makes the message, once; false: no memory now, the same again later. @q->buf, which is then in the
+ * owner's terms, must stay until the message's end, told by fr_engine.ended(@token) as often as fr_parts() says.
  */
 struct fr_req {
 	uint8_t type;			/* enum wire_type: PUT, GET, GETPUT */
