@@ -6,9 +6,10 @@
  *
  *   the ring	one per rank, in its own arena: calls on their way to the engine, and those that have ended on their way
  *		back. Written by the rank and by the engine, each its own words; no lock, no system call.
- *   the card	one per node, in the arena of local rank 0: who the ranks are, and the frame engines' state (one struct
- *		fr_engine for the NI of each rank, a struct fr_peer for each pair). Under card->lock, by whoever runs an
- *		engine: ptl-nic, or the owner of the NI, who alone may take what is for its polled portals.
+ *   the card	one per node, in the arena of local rank 0: who the ranks are, the frame engines' state (one struct
+ *		fr_engine for the NI of each rank, a struct fr_peer for each pair), and that of the connections. Under
+ *		card->lock, by whoever runs an engine (ap_side.h): ptl-nic; a rank that polls, in its place; or the
+ *		owner of an NI, who alone may take what is for its polled portals.
  *
  * The frame engines hold pointers to each other's parts, so all processes map the card at the same address, chosen by
  * local rank 0. Nothing else in it is an address but where it says so, in the terms of whose process.
@@ -85,7 +86,9 @@ struct ap_rank {
 	struct ap_park *park, **park_end;
 	struct fr_engine *e;
 	struct fr_peer **peer;		/* [n_far]; NULL: not used so far */
-	bool lent;			/* its owner has run it: environment and link are to be set again */
+	uint32_t polls;			/* it is in a polling call, and looks at the connections itself */
+	bool served;			/* it has joined, and has not left: ring and region may be touched */
+	uint32_t set_by;		/* whose pointers the frame engine has: AP_NIC, a rank's; 0: nobody's */
 } __attribute__((aligned(P3L_LINE)));
 
 enum ap_state {
@@ -107,6 +110,8 @@ struct ap_card {
 	uint16_t ports[AP_PORTS];
 	struct tcp_place own;		/* where others reach it */
 	char why[256];
+	uint32_t far_mask;
+	uint32_t *far_hash;		/* of ids: index + 1 in far; written with it */
 	char job[128];			/* name of the job on this node: the doorbell's follows from it */
 	uint8_t key[16];
 	int64_t spin_ns;		/* that the engine looks around before it sleeps */
@@ -115,9 +120,18 @@ struct ap_card {
 	char iface[32];			/* by the card of this network device; any */
 	uint32_t asleep __attribute__((aligned(P3L_LINE)));	/* the engine: ring the bell */
 	pthread_mutex_t lock __attribute__((aligned(P3L_LINE)));	/* robust */
-	uint32_t broken;		/* somebody has died inside: nobody goes in any more */
+	uint32_t broken;		/* the engine has died inside: nobody goes in */
+	/* [lock] Local rank + 1 of who is inside and touches only what is its, and connections; of who has died so.
+	 * Before the engine has seen to that, no rank goes in. */
+	uint32_t inside, victim;
 	uint32_t turns;			/* [lock] of taking what is parked, from 1 */
 	bool kick;			/* [lock] a rank has run its engine: peers may have something to send */
+	uint32_t resting;		/* the engine leaves the connections to ranks that poll; who stops says so: */
+	uint32_t resume;
+	uint32_t polls;			/* [lock] turns of such ranks */
+	uint32_t changes;		/* [lock] of what there is to lend: tcp.changes */
+	struct tcp_out *line;		/* [nodes] [lock] the engine's connections; NULL: none yet */
+	uint8_t *bye;			/* [nodes * n_local] [lock] BYE of that rank is due there: AP_BYE_* */
 	uint64_t used;			/* [lock] bytes of the card that are given out */
 	struct ap_park *free_small, *free_large;	/* [lock] */
 	uint64_t calls, frames, sleeps, bells;	/* [lock] counters */
@@ -125,6 +139,8 @@ struct ap_card {
 	struct ap_far *far;		/* [n_far] in the order of ranks */
 	struct tcp_place *place;	/* [nodes] where their engines listen */
 };
+
+enum { AP_BYE_NONE, AP_BYE_DUE, AP_BYE_SAID };
 
 /* ap_card.c */
 
@@ -137,8 +153,16 @@ struct ap_card *ap_card_map(void *here, uint64_t room);
 void ap_card_unmap(struct ap_card *c);
 /* [lock] Memory of the card, zeroed, for good; NULL: it is full. */
 void *ap_card_get(struct ap_card *c, uint64_t n);
-/* 0; or 1, and the lock is not held: somebody has died inside, what is in there may be half done, now and for good. */
+/* Far process @index can be found from now on; index of @id, or -1. */
+void ap_far_enter(struct ap_card *c, uint32_t index);
+int ap_far_find(const struct ap_card *c, ptl_process_id_t id);
+/* The engine's: 0; or 1, and the lock is not held: what is in there may be half done, now and for good. */
 int ap_card_lock(struct ap_card *c);
+/*
+ * Local rank @i's: 0, and should it die inside, the engine ends what is its and makes the connections anew; 1, as
+ * above; -1: not now, somebody is inside, or has died so. Once, or @wait: until nobody is inside, at most.
+ */
+int ap_card_enter(struct ap_card *c, uint32_t i, bool wait);
 /* Wait until whoever is inside now has been seen outside; not for ever, since he may be stopped. 1: as above. */
 int ap_card_settle(struct ap_card *c);
 void ap_card_unlock(struct ap_card *c);
@@ -154,10 +178,20 @@ void ap_ended(struct ap_ring *r, uint32_t op);
 void ap_wait(uint32_t *word, uint32_t is, int64_t ns);
 void ap_tell(uint32_t *word, uint32_t value);	/* store, and wake whoever waits */
 
-/* ap_bell.c: a datagram socket, so that a rank needs nothing of the engine's but its name */
+/*
+ * ap_bell.c: a datagram socket, so that a rank needs nothing of the engine's but its name. A rank may ask for the
+ * descriptors of the node's connections; they are given to processes of the same user only.
+ */
+struct ap_loan {
+	uint32_t node;
+	struct tcp_lent lent;		/* descriptors of the receiver */
+};
 int ap_bell_open(const struct ap_card *c);	/* the engine: descriptor, or -errno */
 int ap_bell_find(const struct ap_card *c);	/* a rank: likewise */
 void ap_bell_ring(int fd);
-void ap_bell_hear(int fd);			/* all that has been rung */
+void ap_bell_ask(int fd);
+/* All that has been rung. Whoever has asked gets @loans[@n], as far as there is room for them. */
+void ap_bell_hear(int fd, const struct ap_loan *loans, uint32_t n);
+bool ap_bell_take(int fd, struct ap_loan *l);	/* what has come of them; false: nothing more */
 
 #endif

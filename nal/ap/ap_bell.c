@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * ap_bell.c - waking an engine that sleeps in epoll
+ * ap_bell.c - waking an engine that sleeps in epoll, and getting its connections' descriptors from it
  *
  * A datagram socket with an abstract name that follows from the job's key: no descriptor has to be passed, and an
- * engine that is started anew binds the same name. What comes in is never looked at: whoever rings makes the engine
- * look at its rings, no more.
+ * engine that is started anew binds the same name. Whoever rings makes the engine look at its rings, no more. Whoever
+ * asks, from a socket with a name that the kernel has given it, gets one datagram for each node; the kernel says whose
+ * process either side is, and only those of our user are heard.
  */
 #include "config.h"
 
@@ -18,6 +19,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { RING = '!', ASK = '?' };
 
 static socklen_t name(const struct ap_card *c, struct sockaddr_un *sa)
 {
@@ -35,12 +38,15 @@ static socklen_t name(const struct ap_card *c, struct sockaddr_un *sa)
 
 static int bell(const struct ap_card *c, int (*to)(int, const struct sockaddr *, socklen_t))
 {
-	struct sockaddr_un sa;
+	struct sockaddr_un sa, own = { .sun_family = AF_UNIX };
 	socklen_t len = name(c, &sa);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err, on = 1;
 
 	if (fd < 0)
 		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	if (to == connect)		/* a name of its own, for answers; without one there are none */
+		(void)bind(fd, (struct sockaddr *)&own, offsetof(struct sockaddr_un, sun_path));
 	if (!to(fd, (struct sockaddr *)&sa, len))
 		return fd;
 	err = errno;
@@ -65,17 +71,127 @@ int ap_bell_find(const struct ap_card *c)
 	return bell(c, connect);
 }
 
-void ap_bell_ring(int fd)
+static void say(int fd, char what)
 {
 	/* full: it has been rung already; refused: the engine is dead, which is seen elsewhere */
-	while (send(fd, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
+	while (send(fd, &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
 		;
 }
 
-void ap_bell_hear(int fd)
+void ap_bell_ring(int fd)
 {
-	char c[16];
+	say(fd, RING);
+}
 
-	while (recv(fd, c, sizeof(c), MSG_DONTWAIT) >= 0 || errno == EINTR)
-		;
+void ap_bell_ask(int fd)
+{
+	say(fd, ASK);
+}
+
+/* A datagram of our user's, of @n bytes: with its sender and descriptors, -1 where there are none. < 0: none. */
+static ssize_t receive(int fd, void *buf, size_t n, struct sockaddr_un *from, socklen_t *from_len, int fds[2])
+{
+	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
+
+	for (;;) {
+		struct iovec iov = { buf, n };
+		struct msghdr m = { .msg_name = from, .msg_namelen = sizeof(*from), .msg_iov = &iov, .msg_iovlen = 1,
+				    .msg_control = ctl, .msg_controllen = sizeof(ctl) };
+		ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		bool ours = false;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		fds[0] = fds[1] = -1;
+		for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+			struct ucred who;
+
+			if (c->cmsg_level != SOL_SOCKET)
+				continue;
+			if (c->cmsg_type == SCM_RIGHTS)
+				memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+			if (c->cmsg_type != SCM_CREDENTIALS)
+				continue;
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			ours = who.uid == geteuid();
+		}
+		*from_len = m.msg_namelen;
+		if (ours)
+			return got;
+		for (int i = 0; i < 2; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
+}
+
+/* What stands in a datagram: which of the two descriptors come with it. */
+static bool lend(int fd, const struct sockaddr_un *to, socklen_t to_len, struct ap_loan l)
+{
+	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	int fds[2], n = 0;
+	struct iovec iov = { &l, sizeof(l) };
+	struct msghdr m = { .msg_name = (void *)(uintptr_t)to, .msg_namelen = to_len, .msg_iov = &iov,
+			    .msg_iovlen = 1 };
+	ssize_t went;
+
+	if (l.lent.out >= 0)
+		fds[n++] = l.lent.out;
+	if (l.lent.in >= 0)
+		fds[n++] = l.lent.in;
+	if (n) {
+		struct cmsghdr *c = (struct cmsghdr *)ctl;
+
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+		m.msg_control = ctl;
+		m.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
+	}
+	do
+		went = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (went < 0 && errno == EINTR);
+	return went >= 0;
+}
+
+void ap_bell_hear(int fd, const struct ap_loan *loans, uint32_t n)
+{
+	struct sockaddr_un from;
+	socklen_t len;
+	int fds[2];
+	char c;
+
+	while (receive(fd, &c, 1, &from, &len, fds) >= 0) {
+		for (int i = 0; i < 2; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+		for (uint32_t i = 0; c == ASK && len > offsetof(struct sockaddr_un, sun_path) && i < n; i++)
+			if (!lend(fd, &from, len, loans[i]))	/* it asks again for what is missing */
+				break;
+	}
+}
+
+bool ap_bell_take(int fd, struct ap_loan *l)
+{
+	struct sockaddr_un from;
+	socklen_t len;
+	int fds[2];
+
+	for (;;) {
+		ssize_t n = receive(fd, l, sizeof(*l), &from, &len, fds);
+		bool out = n == sizeof(*l) && l->lent.out >= 0, in = n == sizeof(*l) && l->lent.in >= 0;
+
+		if (n < 0)
+			return false;
+		if (n == sizeof(*l) && (fds[0] >= 0) == (out || in) && (fds[1] >= 0) == (out && in)) {
+			l->lent.out = out ? fds[0] : -1;
+			l->lent.in = in ? fds[out] : -1;
+			return true;
+		}
+		for (int i = 0; i < 2; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
 }

@@ -26,7 +26,8 @@ uint64_t ap_card_size(uint32_t n_local, uint32_t n_far, uint32_t nodes)
 	uint64_t pairs = (uint64_t)n_local * n_far;
 
 	return PAGES(sizeof(struct ap_card) + 4096) + n_local * (sizeof(struct ap_rank) + PAGES(FR_POST_SIZE)) +
-	       n_far * sizeof(struct ap_far) + nodes * sizeof(struct tcp_place) +
+	       n_far * (sizeof(struct ap_far) + 8 * sizeof(uint32_t)) + nodes * sizeof(struct tcp_place) +
+	       4096 + (uint64_t)nodes * n_local + tcp_room(nodes) +
 	       pairs * (sizeof(struct fr_peer) + sizeof(struct fr_peer *) + 64) +
 	       n_local * ((uint64_t)2 * AP_PARK + AP_OPS * sizeof(struct fr_msg) + (uint64_t)4 * FR_BLOCK);
 }
@@ -90,6 +91,10 @@ struct ap_card *ap_card_make(void *here, uint64_t size, uint32_t n_local, uint32
 	c->rank = ap_card_get(c, n_local * sizeof(*c->rank));
 	c->far = ap_card_get(c, n_far * sizeof(*c->far));
 	c->place = ap_card_get(c, nodes * sizeof(*c->place));
+	c->bye = ap_card_get(c, (uint64_t)nodes * n_local);
+	for (c->far_mask = 15; c->far_mask + 1 < 4 * n_far;)
+		c->far_mask = 2 * c->far_mask + 1;
+	c->far_hash = ap_card_get(c, (c->far_mask + 1) * sizeof(*c->far_hash));
 	for (uint32_t i = 0; i < n_local; i++) {
 		struct ap_rank *r = &c->rank[i];
 
@@ -145,13 +150,45 @@ void *ap_card_get(struct ap_card *c, uint64_t n)
 	return (char *)c + at;
 }
 
+/* ---- names ---- */
+
+static uint32_t hash_of(ptl_process_id_t id)
+{
+	return (uint32_t)((((uint64_t)id.nid << 32 | id.pid) * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+void ap_far_enter(struct ap_card *c, uint32_t index)
+{
+	uint32_t i = hash_of(c->far[index].id);
+
+	while (c->far_hash[i & c->far_mask])
+		i++;
+	c->far_hash[i & c->far_mask] = index + 1;
+}
+
+int ap_far_find(const struct ap_card *c, ptl_process_id_t id)
+{
+	for (uint32_t i = hash_of(id);; i++) {
+		uint32_t k = c->far_hash[i & c->far_mask];
+
+		if (!k)
+			return -1;
+		if (c->far[k - 1].id.nid == id.nid && c->far[k - 1].id.pid == id.pid)
+			return (int)k - 1;
+	}
+}
+
 /* ---- lock ---- */
 
 /* What pthread_mutex_lock() has said, or the like: 0, 1 */
 static int locked(struct ap_card *c, int rc)
 {
 	if (rc == EOWNERDEAD) {
-		p3_store(&c->broken, 1);
+		if (c->inside)
+			c->victim = c->inside;
+		else
+			p3_store(&c->broken, 1);
+		c->inside = 0;
 		rc = pthread_mutex_consistent(&c->lock);
 	}
 	if (!rc && p3_load(&c->broken)) {
@@ -164,6 +201,22 @@ static int locked(struct ap_card *c, int rc)
 int ap_card_lock(struct ap_card *c)
 {
 	return locked(c, pthread_mutex_lock(&c->lock));
+}
+
+int ap_card_enter(struct ap_card *c, uint32_t i, bool wait)
+{
+	int rc = wait ? pthread_mutex_lock(&c->lock) : pthread_mutex_trylock(&c->lock);
+
+	if (rc == EBUSY)
+		return -1;
+	if (locked(c, rc))
+		return 1;
+	if (c->victim) {
+		pthread_mutex_unlock(&c->lock);
+		return -1;
+	}
+	c->inside = i + 1;
+	return 0;
 }
 
 int ap_card_settle(struct ap_card *c)
@@ -186,6 +239,7 @@ int ap_card_settle(struct ap_card *c)
 
 void ap_card_unlock(struct ap_card *c)
 {
+	c->inside = 0;
 	pthread_mutex_unlock(&c->lock);
 }
 

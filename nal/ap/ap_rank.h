@@ -3,12 +3,30 @@
 #ifndef AP_RANK_H
 #define AP_RANK_H
 
-#include "ap.h"
 #include "ap_local.h"
+#include "ap_side.h"
 #include "gp/gp.h"
 #include "nal.h"
 #include "p3_rt.h"
 #include "smartmap.h"
+
+/* ap_poll.c */
+struct ap_poll {
+	/* every so many calls of progress, now, and while something comes; all ones: never */
+	uint32_t mask, often;
+	uint32_t nodes;
+	bool polled;			/* since this rank has slept */
+	/* [card->lock] */
+	bool ready;
+	uint32_t changes;		/* of the connections, when they were lent */
+	int64_t asked;
+	struct ap_side side;
+	struct tcp tcp;			/* the engine's connections, borrowed */
+	struct transport net;		/* over them */
+	struct tcp_lent *lent;		/* [nodes] */
+	uint32_t *live, n_live;		/* nodes that there are connections with */
+	int epoll;			/* those of them that can be read, if they are many; or -1 */
+};
 
 struct ap {
 	struct nal_ni *ni;
@@ -25,9 +43,9 @@ struct ap {
 	bool self_copy;			/* process_vm_readv() works on ourselves */
 	pid_t owner;
 	struct gp_cards cards;
-	uint32_t hash_mask;
-	uint32_t *hash;			/* of ids: index + 1 in card->far */
+	struct ap_poll poll;
 	pthread_mutex_t lock;		/* all below */
+	bool poke;			/* a call has found the engine asleep */
 	bool broken;			/* the engine has died */
 	uint32_t looks;
 	uint32_t back_head;		/* of ring->back */
@@ -39,7 +57,6 @@ struct ap {
 extern struct ap *ap_the;
 
 /* nal_ap.c */
-void ap_far_enter(struct ap *ap, uint32_t index);
 void ap_broken(struct ap *ap);
 void ap_take_parked(struct ap *ap);
 
@@ -51,6 +68,15 @@ int ap_local_get(struct ap *ap, struct nal_ni *ni, uint32_t slot, struct p3l_hdr
 int ap_local_getput(struct ap *ap, struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s,
 		    struct p3l_reply *r);
 void ap_local_broken(struct ap *ap);	/* ap->lock held */
+
+/* ap_poll.c */
+bool ap_poll_open(struct ap *ap);	/* false: no memory */
+void ap_poll_close(struct ap *ap);
+void ap_poll_forget(struct ap *ap);	/* in the child of a fork */
+void ap_poll_cut(struct ap *ap);	/* the engine is dead: its connections end for the other nodes, too */
+/* A turn of the engine's, if it can be had. @polls: and look what has come. Else the engine is woken for our calls. */
+void ap_poll(struct ap *ap, bool polls);
+void ap_poll_rest(struct ap *ap);
 
 /* ap_start.c */
 int ap_start(struct nal_ni *ni, const struct p3l_setup *s);

@@ -47,6 +47,7 @@ static bool probe_self_copy(void)
 static void in_child(void)
 {
 	if (ap_the) {
+		ap_poll_forget(ap_the);
 		if (ap_the->bell >= 0)
 			close(ap_the->bell);
 		if (ap_the->cards.fd >= 0)
@@ -58,6 +59,8 @@ static void in_child(void)
 static void ap_free(struct ap *ap)
 {
 	gp_cards_close(&ap->cards);
+	if (ap->card)
+		ap_poll_close(ap);
 	if (ap->bell >= 0)
 		close(ap->bell);
 	ap->bell = -1;
@@ -68,7 +71,6 @@ static void ap_free(struct ap *ap)
 		smartmap_free(ap->ring, sizeof(*ap->ring));
 	ap->ring = NULL;
 	ap_local_close(ap);
-	free(ap->hash);
 	free(ap->free_op);
 	free(ap->free_buf);
 	free(ap->out);
@@ -188,8 +190,11 @@ static int meet(struct ap *ap, char *why, size_t len)
 		}
 		if (!c)
 			continue;
-		c->far[i++] = (struct ap_far){ .rank = r, .node = job->node_of[r], .id = f.id, .uid = f.uid,
-					       .jid = f.jid };
+		c->far[i] = (struct ap_far){ .rank = r, .node = job->node_of[r], .id = f.id, .uid = f.uid,
+					     .jid = f.jid };
+		if (f.id.pid != PTL_PID_ANY)
+			ap_far_enter(c, i);
+		i++;
 		c->place[job->node_of[r]] = f.place;
 	}
 	return rc;
@@ -243,20 +248,6 @@ static int join(struct ap *ap, uint32_t pid, char *why, size_t len)
 	return PTL_OK;
 }
 
-static bool find_table(struct ap *ap)
-{
-	uint32_t slots = 16;
-
-	while (slots < 4 * ap->card->n_far)
-		slots *= 2;
-	ap->hash_mask = slots - 1;
-	ap->hash = calloc(slots, sizeof(*ap->hash));
-	for (uint32_t i = 0; ap->hash && i < ap->card->n_far; i++)
-		if (ap->card->far[i].id.pid != PTL_PID_ANY)
-			ap_far_enter(ap, i);
-	return ap->hash;
-}
-
 /*
  * The network part of the start; collective over the job. @node: what the start on our node came to. With
  * PTL_PID_INVALID the others learn that we have no interface, with any other failure that there will be none
@@ -277,6 +268,7 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 	ap->ni = ni;
 	ap->job = job;
 	ap->bell = -1;
+	ap->poll.epoll = -1;
 	ap->cards.fd = -1;
 	ap->owner = getpid();
 	ap->self_copy = probe_self_copy();
@@ -315,7 +307,7 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 		rc = met < 0 ? PTL_FAIL : met;
 	if (joined)
 		rc = nal_smartmap.agree(ni, rc);
-	if (rc == PTL_OK && !find_table(ap)) {
+	if (rc == PTL_OK && !ap_poll_open(ap)) {
 		snprintf(why, sizeof(why), "no memory");
 		rc = PTL_NO_SPACE;
 	}
@@ -368,6 +360,12 @@ static void let_go(struct ap *ap, struct nal_between *b)
 	struct ap_rank *me = ap->me;
 	uint32_t state;
 
+	if (!ap->broken && !ap_card_lock(ap->card)) {	/* whoever has died inside */
+		ap_poll_close(ap);		/* the engine ends what is under way */
+		p3_store(&me->polls, 0);
+		p3_store(&ap->card->resume, 1);
+		ap_card_unlock(ap->card);
+	}
 	if (!ap->broken) {
 		ap_tell(&me->state, AP_R_LEAVING);
 		ap_bell_ring(ap->bell);

@@ -5,8 +5,8 @@
  * On the node everything is nal/smartmap's, as in nal_gp.c. To other nodes a call is begun here (the MD charged, short
  * bytes copied), written into the rank's ring, and everything after that is the engine's: ptl-nic, one process per
  * node, which is one more mover on the lists of all ranks (slot n_peers) and moves frames (nal/frame) over one
- * connection per pair of nodes. Nothing of it needs the rank again, whose calls have no system call but the bell of a
- * sleeping engine.
+ * connection per pair of nodes. Nothing of it needs the rank again; while it polls, it does the engine's work itself
+ * (ap_poll.c), as does a call that finds the engine asleep.
  *
  * One thing is left to the rank: what is for a portal that it has promised to poll, where nobody else may match. Such
  * frames are parked in the card, and their owner runs the frame engine on them, under the card's lock, when it looks.
@@ -32,34 +32,6 @@ struct ap *ap_the;		/* one interface per process; NULL in the child of a fork */
 
 /* ---- who is who ---- */
 
-static uint32_t hash_of(ptl_process_id_t id)
-{
-	uint64_t h = ((uint64_t)id.nid << 32 | id.pid) * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32);
-}
-
-static int far_find(const struct ap *ap, ptl_process_id_t id)
-{
-	for (uint32_t i = hash_of(id);; i++) {
-		uint32_t k = ap->hash[i & ap->hash_mask];
-
-		if (!k)
-			return -1;
-		if (ap->card->far[k - 1].id.nid == id.nid && ap->card->far[k - 1].id.pid == id.pid)
-			return (int)k - 1;
-	}
-}
-
-void ap_far_enter(struct ap *ap, uint32_t index)
-{
-	uint32_t i = hash_of(ap->card->far[index].id);
-
-	while (ap->hash[i & ap->hash_mask])
-		i++;
-	ap->hash[i & ap->hash_mask] = index + 1;
-}
-
 static struct ap *ap_of(const struct nal_ni *ni)
 {
 	return ap_the && ap_the->ni == ni ? ap_the : NULL;
@@ -72,7 +44,7 @@ static int find(struct nal_ni *ni, ptl_process_id_t id)
 
 	if (id.nid == ni->l->nid || !ap)
 		return nal_smartmap.find(ni, id);
-	i = far_find(ap, id);
+	i = ap_far_find(ap->card, id);
 	return i < 0 ? -1 : (int)(ni->n_peers + 1) + i;
 }
 
@@ -178,8 +150,7 @@ static void post(struct ap *ap, struct ap_op *o)
 	r->call[r->tail % AP_OPS] = (uint32_t)(o - r->op);
 	p3_store_rel(&r->tail, r->tail + 1);
 	p3_fence();			/* against the engine, which says that it sleeps, then looks here once more */
-	if (p3_load(&ap->card->asleep))
-		ap_bell_ring(ap->bell);
+	ap->poke |= p3_load(&ap->card->asleep);
 }
 
 /* The target of @slot on another node: index, and ap->lock is held; or -1. */
@@ -196,7 +167,12 @@ static int enter(struct nal_ni *ni, uint32_t slot, struct ap **out)
 
 static int leave(struct ap *ap, int rc)
 {
+	bool poke = ap->poke;
+
+	ap->poke = false;
 	pthread_mutex_unlock(&ap->lock);
+	if (poke)
+		ap_poll(ap, false);
 	if (rc != FR_FULL)
 		return rc;
 	sched_yield();			/* whoever tries again at once does not keep the engine from its core */
@@ -321,7 +297,7 @@ static struct fr_engine *borrow(struct ap *ap)
 	struct fr_engine *e = r->e;
 	struct timespec t;
 
-	r->lent = true;
+	r->set_by = 0;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	e->l = ap->ni->l;
 	e->env = ap->env;
@@ -343,11 +319,13 @@ void ap_take_parked(struct ap *ap)
 	struct fr_engine *e;
 	struct ap_park *k, **at;
 	bool any = false;
+	int rc;
 
-	if (ap->broken || ap_card_lock(c)) {
+	rc = ap->broken ? 1 : ap_card_enter(c, ap->ni->env.self - 1, true);
+	if (rc > 0)
 		ap_broken(ap);
+	if (rc)
 		return;
-	}
 	e = borrow(ap);
 	for (at = &r->park; (k = *at) != NULL;) {
 		if (k->peer->turn_of == c->turns || !fr_parked(e, k->peer, k->bytes)) {
@@ -364,7 +342,7 @@ void ap_take_parked(struct ap *ap)
 	r->park_end = at;
 	c->turns++;
 	e->logged = false;
-	c->kick = true;			/* the engine is to have its frame engine back, whatever came of it */
+	c->kick |= any;
 	ap_card_unlock(c);
 	if (any) {
 		p3_fence();
@@ -390,6 +368,7 @@ void ap_broken(struct ap *ap)
 	pthread_mutex_lock(&ap->lock);
 	if (!ap->broken) {
 		ap->broken = true;
+		ap_poll_cut(ap);
 		p3_warn("the engine of this node (ptl-nic) has ended: the other nodes cannot be reached any more");
 		collect(ap);
 		for (uint32_t i = 0; i < ap->fresh_op; i++) {
@@ -435,8 +414,10 @@ static void progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	struct ap *ap = ap_the;
 
 	if (ap) {
+		if (p3_unlikely(!(++ap->looks & ap->poll.mask)))
+			ap_poll(ap, true);
 		look(ap);
-		if (p3_unlikely(!(++ap->looks % LOOKS_AFTER)))
+		if (p3_unlikely(!(ap->looks % LOOKS_AFTER)))
 			look_after(ap);
 	}
 	nal_smartmap.progress(ni, eq, sink);
@@ -480,6 +461,7 @@ static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *ar
 		return;
 	}
 	look_after(r.ap);
+	ap_poll_rest(r.ap);
 	nal_smartmap.wait(ni, ns, ready_or_parked, &r);
 	look(r.ap);
 }

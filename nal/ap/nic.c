@@ -5,15 +5,16 @@
  * Started by local rank 0 (ap_spawn.c) with the mailbox of the node's windows as descriptor 3; gone with its last rank.
  * It takes calls from the ranks' rings, makes frames of them (nal/frame: one engine for the NI of each rank), sends
  * them over one connection per pair of nodes (nal/transport/tcp, where a "rank" is a node), and matches what comes in
- * on the ranks' lists, as one more mover, through their windows. It allocates nothing that grows with traffic: calls
- * stand in the ranks' rings, frames that wait for a rank in the card, all bounded.
+ * on the ranks' lists, as one more mover, through their windows: ap_side.c. Here is what only it does: ranks come and
+ * go, connections, timers, sleep.
  *
- *	rings --fr_post()--> fr_engine of the rank --> link_send() --> tcp --> the other node's ptl-nic
- *	lists <--core------- fr_engine of the rank <-- on_frame() <--- tcp <--
- *
- * One thread. It holds card->lock but for its sleep, as the interrupt thread of nal_gp.c does; a rank takes it only to
- * take what is parked for it. While there is traffic it looks around without sleeping; then it says that it sleeps
+ * One thread. It holds card->lock but for its sleep, as the interrupt thread of nal_gp.c does; a rank takes it to take
+ * what is parked for it. While there is traffic it looks around without sleeping; then it says that it sleeps
  * (card->asleep), looks at the rings once more, and sleeps in epoll until a frame comes or a rank rings.
+ *
+ * A rank that polls runs the frame engines itself (ap_poll.c): what it waits for then comes to it without two more
+ * processes on the way, which may have no core of their own. As long as such turns are seen, the engine rests: it reads
+ * nothing, and looks every REST_NS whether they go on. Whoever goes to sleep says so (card->resume).
  *
  * A rank that has died or left is told to the other nodes (BYE), as are frames for one.
  */
@@ -45,15 +46,7 @@
 #define LEAVE_S		10		/* for what is under way, at the end: see leaving() */
 #define IDLE_S		1.0		/* the longest sleep */
 #define BLIND_S		0.1		/* between two looks who has died, where the kernel cannot tell */
-#define ROOT_NI		0		/* what nal/smartmap publishes */
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+#define REST_NS		1000000		/* between two looks whether ranks still poll */
 
 static bool alive(uint32_t slot)
 {
@@ -68,127 +61,22 @@ static void relax(unsigned spins)
 		sched_yield();
 }
 
-/* ---- the frame engines' surroundings ---- */
-
-static struct nic_rank *rank_of(const struct fr_engine *e)
-{
-	return e->wake_arg;
-}
-
-static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
-{
-	const struct nic_rank *k = rank_of(e);
-
-	if (direct) {
-		if (to)
-			memcpy((void *)(uintptr_t)(e->window | (addr & e->mask)), buf, len);
-		else
-			memcpy(buf, (const void *)(uintptr_t)(e->window | (addr & e->mask)), len);
-		return true;
-	}
-	return !(to ? smartmap_write((int)k->i, (void *)(uintptr_t)addr, buf, len) :
-		      smartmap_read((int)k->i, buf, (const void *)(uintptr_t)addr, len));
-}
-
-static void wake(void *arg)
-{
-	struct p3l_ni *l = ((struct nic_rank *)arg)->l;
-
-	p3_fence();				/* M:sleep.fence */
-	if (p3_load(&l->sleeping) && p3_xchg(&l->sleeping, 0))
-		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-static void *more(void *arg)
-{
-	return ap_card_get(((struct nic_rank *)arg)->nic->card, FR_BLOCK);
-}
-
-static void ended(void *arg, uint32_t token)
-{
-	ap_ended(((struct nic_rank *)arg)->ring, token - 1);
-}
-
-static bool park(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
-{
-	struct nic_rank *k = rank_of(e);
-
-	if (!ap_park(k->nic->card, k->i, p, frame, n))
-		return false;
-	wake(k);
-	return true;
-}
-
-static int link_send(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void *payload, uint32_t len)
-{
-	struct nic *c = ctx;
-
-	c->busy = c->now;
-	return transport_send(&c->net, ((const struct ap_far *)p->link)->node, hdr, payload, len);
-}
-
-static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_frame *f, uint32_t n, bool *fault)
-{
-	struct nic *c = ctx;
-
-	c->busy = c->now;
-	return transport_send_some(&c->net, ((const struct ap_far *)p->link)->node, f, n, fault);
-}
-
-static const struct fr_link nic_link = { .send = link_send, .send_some = link_send_some, .breaks = true };
-
-/* The engine of a rank is ours (again). */
-static void take_back(struct nic_rank *k)
-{
-	struct fr_engine *e = k->r->e;
-
-	k->r->lent = false;
-	e->l = k->l;
-	e->env = k->nic->env;
-	e->link = &nic_link;
-	e->ctx = k->nic;
-	e->copy = copy;
-	e->wake = wake;
-	e->wake_arg = k;
-	e->more = more;
-	e->more_arg = k;
-	e->ended = ended;
-	e->ended_arg = k;
-	e->park = park;
-	e->window = smartmap_view_.window[k->i];
-	e->mask = smartmap_view_.mask;
-	e->bulk = k->nic->net.ops->bulk;
-	e->now = k->nic->now;
-}
-
 /* ---- ranks come and go ---- */
 
 static bool come_in(struct nic_rank *k)
 {
 	struct nic *c = k->nic;
-	uint64_t mask, at;
+	struct fr_engine *e;
 
-	if (smartmap_attach((int)k->i))
-		return false;
-	mask = smartmap_view_.mask;
-	at = (uintptr_t)smartmap_lookup((int)k->i, ROOT_NI);
-	k->l = at ? smartmap_remote((int)k->i, (void *)(uintptr_t)at) : NULL;
-	if (!k->l || !p3l_ni_sane(k->l, mask + 1 - (at & mask)) || k->l->slot != k->i ||
-	    k->l->n_slots != c->card->n_local + 1) {
+	if (!ap_near_open(&c->side, k->i)) {
 		p3_warn("ptl-nic: the Portals state of local rank %u makes no sense: not served", k->i);
 		return false;
 	}
-	at = k->r->ring & mask;
-	if (mask + 1 - at < sizeof(*k->ring))
-		return false;
-	k->ring = smartmap_remote((int)k->i, (void *)(uintptr_t)k->r->ring);
-	take_back(k);
-	fr_init(k->r->e, k->l, &c->env, &nic_link, c, RTO_NS, DELAY_NS);
-	k->up = true;
+	e = ap_engine(&c->side, k->i);
+	fr_init(e, e->l, &c->side.env, e->link, e->ctx, RTO_NS, DELAY_NS);
+	k->r->served = true;
 	return true;
 }
-
-static void say_bye(struct nic *c, uint32_t node, uint32_t i);
 
 /* Nothing of it is touched from now on. */
 static void gone(struct nic_rank *k)
@@ -197,7 +85,7 @@ static void gone(struct nic_rank *k)
 
 	if (p3_load(&k->r->state) == AP_R_LEFT)
 		return;
-	k->up = false;
+	k->r->served = false;
 	nic_local_dead(c, k->i);
 	if (ev_is_active(&k->dead)) {
 		ev_io_stop(c->loop, &k->dead);
@@ -205,7 +93,7 @@ static void gone(struct nic_rank *k)
 	}
 	for (uint32_t n = 0; n < c->card->nodes; n++)
 		if (n != c->card->node && c->tcp.out && c->tcp.out[n].met)
-			say_bye(c, n, k->i);
+			ap_say_bye(&c->side, n, k->i);
 	ap_tell(&k->r->state, AP_R_LEFT);
 }
 
@@ -233,9 +121,10 @@ static void watch(struct nic_rank *k)
 
 static bool all_idle(const struct nic_rank *k)
 {
+	const struct ap_ring *g = k->nic->side.near[k->i].ring;
 	const struct ap_rank *r = k->r;
 
-	if (p3_load(&k->ring->head) != p3_load_acq(&k->ring->tail) || r->park || !nic_local_idle(k->nic, k->i))
+	if (p3_load(&g->head) != p3_load_acq(&g->tail) || r->park || !nic_local_idle(k->nic, k->i))
 		return false;
 	for (uint32_t f = 0; f < k->nic->card->n_far; f++)
 		if (r->peer[f] && !fr_idle(r->peer[f]))
@@ -250,22 +139,23 @@ static bool all_idle(const struct nic_rank *k)
 static void leaving(struct nic_rank *k)
 {
 	struct nic *c = k->nic;
-	struct fr_engine *e = k->r->e;
+	struct fr_engine *e = ap_engine(&c->side, k->i);
+	int64_t now = c->side.now;
 	bool any = false;
 
 	if (!e->hasty) {
 		e->hasty = true;
 		fr_flush(e);
 		k->at_end = calloc(c->card->n_far + 1, sizeof(*k->at_end));
-		k->until = c->now + 1000000000;
+		k->until = now + 1000000000;
 	}
 	if (all_idle(k)) {
 		gone(k);
 		return;
 	}
-	if (c->now < k->until || !k->at_end)
+	if (now < k->until || !k->at_end)
 		return;
-	k->until = c->now + 1000000000;
+	k->until = now + 1000000000;
 	for (uint32_t f = 0; f < c->card->n_far; f++) {
 		struct fr_peer *p = k->r->peer[f];
 
@@ -283,237 +173,40 @@ static void leaving(struct nic_rank *k)
 
 /* ---- other nodes ---- */
 
-static uint32_t hash_of(uint32_t nid, uint32_t pid)
+static struct nic *nic_of(void *side)
 {
-	return (uint32_t)((((uint64_t)nid << 32 | pid) * 0x9e3779b97f4a7c15u) >> 32);
-}
-
-/* Index of a process on another node, or -1. */
-static int far_find(const struct nic *c, uint32_t nid, uint32_t pid)
-{
-	for (uint32_t i = hash_of(nid, pid);; i++) {
-		uint32_t k = c->far_hash[i & c->far_mask];
-
-		if (!k)
-			return -1;
-		if (c->card->far[k - 1].id.nid == nid && c->card->far[k - 1].id.pid == pid)
-			return (int)k - 1;
-	}
-}
-
-static bool far_table(struct nic *c)
-{
-	uint32_t slots = 16;
-
-	while (slots < 4 * c->card->n_far)
-		slots *= 2;
-	c->far_mask = slots - 1;
-	c->far_hash = calloc(slots, sizeof(*c->far_hash));
-	if (!c->far_hash)
-		return false;
-	for (uint32_t f = 0; f < c->card->n_far; f++) {
-		uint32_t i = hash_of(c->card->far[f].id.nid, c->card->far[f].id.pid);
-
-		while (c->far_hash[i & c->far_mask])
-			i++;
-		c->far_hash[i & c->far_mask] = f + 1;
-	}
-	return true;
-}
-
-/* Local rank @i has ended: to @node, as soon as there is room. */
-static void say_bye(struct nic *c, uint32_t node, uint32_t i)
-{
-	uint8_t *due = &c->bye[node * c->card->n_local + i];
-
-	if (*due == NIC_BYE_NONE)
-		*due = NIC_BYE_DUE;
-}
-
-/* What is due there. The destination is nobody: it is for all who know the source. */
-static void byes(struct nic *c, uint32_t node)
-{
-	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		uint8_t *due = &c->bye[node * c->card->n_local + i], bytes[WIRE_HDR];
-		const struct ap_rank *r = &c->card->rank[i];
-		struct wire_hdr h = { .type = WIRE_NOP, .flags = WIRE_F_BYE, .md = WIRE_NO_MD, .src_nid = r->nid,
-				      .src_pid = r->pid, .src_uid = r->uid, .jid = r->jid };
-
-		if (*due != NIC_BYE_DUE)
-			continue;
-		wire_encode(&h, bytes);
-		if (transport_send(&c->net, node, bytes, NULL, 0))
-			return;
-		*due = NIC_BYE_SAID;
-	}
-}
-
-/* Far process @f has ended: for all ranks here. */
-static void far_gone(struct nic *c, uint32_t f)
-{
-	p3_store(&c->card->far[f].gone, 1);
-	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		struct nic_rank *k = &c->rank[i];
-
-		if (!k->up || !k->r->peer[f])
-			continue;
-		fr_gone(k->r->e, k->r->peer[f]);
-		fr_flush(k->r->e);
-	}
-}
-
-/*
- * Whose frame is this, of @node: FR_WHOLE, and the rank in *@i and the far process in *@far; FR_PIECES: somebody's who
- * is not here (any more); FR_NO: nobody's.
- */
-static enum fr_way whose(struct nic *c, uint32_t node, const struct wire_ids *ids, uint32_t *i, uint32_t *far)
-{
-	int f = far_find(c, ids->src_nid, ids->src_pid);
-
-	if (f < 0 || c->card->far[f].node != node)
-		return FR_NO;		/* nobody there has this name */
-	*far = (uint32_t)f;
-	for (*i = 0; *i < c->card->n_local; ++*i) {
-		if (c->card->rank[*i].pid != ids->dst_pid)
-			continue;
-		if (c->rank[*i].up)
-			return FR_WHOLE;
-		say_bye(c, node, *i);
-		return FR_PIECES;
-	}
-	return FR_NO;
-}
-
-static bool on_frame(void *ctx, uint32_t node, const uint8_t *bytes, uint32_t n)
-{
-	struct nic *c = ctx;
-	struct wire_ids ids;
-	struct fr_peer *p;
-	uint32_t i, far;
-	enum fr_way way;
-
-	c->busy = c->now;
-	c->card->frames++;
-	wire_ids(bytes, &ids);
-	if (ids.flags & WIRE_F_BYE) {
-		struct wire_hdr h;
-		int f = far_find(c, ids.src_nid, ids.src_pid);
-
-		if (f < 0 || c->card->far[f].node != node || wire_decode(bytes, n, &h) != WIRE_OK)
-			return false;
-		far_gone(c, (uint32_t)f);
-		return true;
-	}
-	way = whose(c, node, &ids, &i, &far);
-	if (way != FR_WHOLE)
-		return way == FR_PIECES;
-	p = ap_card_peer(c->card, i, far);
-	return p && fr_input(c->rank[i].r->e, p, bytes, n);
-}
-
-/* A frame that comes in pieces is known by the rank that it is for, and the far process that it is from. */
-static int on_begin(void *ctx, uint32_t node, const uint8_t *hdr, uint64_t *part)
-{
-	struct nic *c = ctx;
-	struct wire_ids ids;
-	struct fr_peer *p;
-	uint32_t i, far;
-	enum fr_way way;
-
-	c->busy = c->now;
-	c->card->frames++;
-	wire_ids(hdr, &ids);
-	way = whose(c, node, &ids, &i, &far);
-	*part = ~0ull;
-	if (way != FR_WHOLE)
-		return (int)way;
-	*part = (uint64_t)i << 32 | far;
-	p = ap_card_peer(c->card, i, far);
-	return p ? (int)fr_begin(c->rank[i].r->e, p, hdr) : TCP_NO;
-}
-
-/* NULL: its rank has left. */
-static struct fr_peer *part_peer(struct nic *c, uint64_t part, struct fr_engine **e)
-{
-	uint32_t i = (uint32_t)(part >> 32);
-
-	c->busy = c->now;
-	if (i >= c->card->n_local || !c->rank[i].up)
-		return NULL;
-	*e = c->rank[i].r->e;
-	return c->rank[i].r->peer[(uint32_t)part];
-}
-
-static uint32_t on_where(void *ctx, uint64_t part, struct wire_vec *v, uint32_t max)
-{
-	struct fr_engine *e;
-	struct fr_peer *p = part_peer(ctx, part, &e);
-
-	return p ? fr_where(e, p, v, max) : 0;
-}
-
-static void on_piece(void *ctx, uint64_t part, const uint8_t *bytes, uint32_t n)
-{
-	struct fr_engine *e;
-	struct fr_peer *p = part_peer(ctx, part, &e);
-
-	if (p)
-		fr_piece(e, p, bytes, n);
-}
-
-static void on_unplaced(void *ctx, uint64_t part)
-{
-	struct fr_engine *e;
-	struct fr_peer *p = part_peer(ctx, part, &e);
-
-	if (p)
-		fr_unplaced(p);
-}
-
-static void on_fault(void *ctx, void *whose_, uint64_t tag)
-{
-	fr_fault(whose_, tag);
-}
-
-static void on_writable(void *ctx, uint32_t node)
-{
-	struct nic *c = ctx;
-
-	byes(c, node);
-	for (uint32_t i = 0; i < c->card->n_local; i++)
-		for (uint32_t f = 0; c->rank[i].up && f < c->card->n_far; f++)
-			if (c->card->far[f].node == node && c->card->rank[i].peer[f])
-				fr_writable(c->card->rank[i].e, c->card->rank[i].peer[f]);
+	return (struct nic *)((char *)side - offsetof(struct nic, side));
 }
 
 /* What we have said of ranks that have ended may be lost, too. */
 static void on_resumed(void *ctx, uint32_t node)
 {
-	struct nic *c = ctx;
+	struct ap_side *s = ctx;
+	struct ap_card *c = s->card;
 
 	p3_diag("ptl-nic: the connection to node %u had ended, and is there again", node);
-	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		struct nic_rank *k = &c->rank[i];
+	for (uint32_t i = 0; i < c->n_local; i++) {
+		uint8_t *bye = &c->bye[node * c->n_local + i];
 
-		if (c->bye[node * c->card->n_local + i] == NIC_BYE_SAID)
-			c->bye[node * c->card->n_local + i] = NIC_BYE_DUE;
-		for (uint32_t f = 0; k->up && f < c->card->n_far; f++)
-			if (c->card->far[f].node == node && k->r->peer[f])
-				fr_resume(k->r->e, k->r->peer[f]);
+		if (*bye == AP_BYE_SAID)
+			*bye = AP_BYE_DUE;
+		for (uint32_t f = 0; c->rank[i].served && f < c->n_far; f++)
+			if (c->far[f].node == node && c->rank[i].peer[f])
+				fr_resume(ap_engine(s, i), c->rank[i].peer[f]);
 	}
-	byes(c, node);
+	ap_byes(s, node);
 }
 
 static const struct tcp_place *on_place(void *ctx, uint32_t node)
 {
-	struct nic *c = ctx;
+	struct nic *c = nic_of(ctx);
 
 	return &c->card->place[node];
 }
 
 static void on_gone(void *ctx, uint32_t node)
 {
-	struct nic *c = ctx;
+	struct nic *c = nic_of(ctx);
 	const struct tcp_out *o = &c->tcp.out[node];
 	uint16_t port = c->card->place[node].port;
 
@@ -526,89 +219,53 @@ static void on_gone(void *ctx, uint32_t node)
 			o->err ? strerror(o->err) : "the connection was refused by the process there");
 	for (uint32_t f = 0; f < c->card->n_far; f++)
 		if (c->card->far[f].node == node)
-			far_gone(c, f);
+			ap_far_gone(&c->side, f);
 }
 
 static bool on_known(void *ctx, uint32_t node)
 {
-	struct nic *c = ctx;
+	struct nic *c = nic_of(ctx);
 
 	return node < c->card->nodes && node != c->card->node && c->accepting;
 }
 
+/* Memory that a rank has named, in its own terms. */
+static void *on_there(void *ctx, uint32_t by, void *at, size_t len)
+{
+	if (!by || by > nic_of(ctx)->card->n_local || !smartmap_reachable((int)by - 1, at, len))
+		return NULL;
+	return smartmap_remote((int)by - 1, at);
+}
+
 static const struct tcp_user user = {
-	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
-	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
-	.place = on_place,
+	.frame = ap_on_frame, .begin = ap_on_begin, .where = ap_on_where, .piece = ap_on_piece,
+	.unplaced = ap_on_unplaced, .fault = ap_on_fault, .writable = ap_on_writable, .resumed = on_resumed,
+	.gone = on_gone, .known = on_known, .place = on_place, .there = on_there,
 };
 
 /* Have pages of a rank been replaced? */
 static uint64_t stamp(void *ctx, const void *at, size_t len)
 {
-	const struct nic *c = ctx;
+	const struct ap_card *c = nic_of(ctx)->card;
 	uint64_t mask = smartmap_view_.mask;
 
-	for (uint32_t i = 0; i < c->card->n_local; i++)
-		if (c->rank[i].up && !((smartmap_view_.window[i] ^ (uintptr_t)at) & ~mask))
+	for (uint32_t i = 0; i < c->n_local; i++)
+		if (c->rank[i].served && !((smartmap_view_.window[i] ^ (uintptr_t)at) & ~mask))
 			return smap_window_stamp((int)i, (uintptr_t)at, len);
 	return 0;
 }
 
 /* ---- what there is to do ---- */
 
-/* Calls of a rank become messages. */
-static void take_calls(struct nic_rank *k)
-{
-	struct nic *c = k->nic;
-	struct ap_ring *g = k->ring;
-	uint32_t tail = p3_load_acq(&g->tail), head = g->head;
-
-	if (tail - head > AP_OPS)		/* nonsense, by whoever can write there */
-		return;
-	for (; head != tail; head++) {
-		uint32_t op = g->call[head % AP_OPS];
-		struct ap_op *o = &g->op[op % AP_OPS];
-		struct fr_peer *p;
-
-		if (op >= AP_OPS || o->far >= c->card->n_far)
-			continue;
-		p = ap_card_peer(c->card, k->i, o->far);
-		if (!p)
-			break;
-		o->q.buf = NULL;
-		if (o->q.len && !o->q.sending)
-			o->q.buf = o->buf ? g->bufs[(o->buf - 1) % AP_BUFS] : o->small;
-		if (!fr_post(k->r->e, p, &o->q, op + 1))
-			break;
-		c->busy = c->now;
-		c->card->calls++;
-	}
-	if (head != g->head)
-		p3_store_rel(&g->head, head);
-}
-
 static bool calls_left(struct nic *c)
 {
-	for (uint32_t i = 0; i < c->card->n_local; i++)
-		if (c->rank[i].up && p3_load(&c->rank[i].ring->head) != p3_load_acq(&c->rank[i].ring->tail))
-			return true;
-	return nic_local_left(c);
-}
-
-/* A rank has run its engine: what that has made is to be sent. */
-static void after_ranks(struct nic *c)
-{
-	c->card->kick = false;
 	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		struct nic_rank *k = &c->rank[i];
+		const struct ap_ring *g = c->side.near[i].ring;
 
-		if (!k->up || !k->r->lent)
-			continue;
-		take_back(k);
-		for (uint32_t f = 0; f < c->card->n_far; f++)
-			if (k->r->peer[f])
-				fr_writable(k->r->e, k->r->peer[f]);
+		if (c->card->rank[i].served && p3_load(&g->head) != p3_load_acq(&g->tail))
+			return true;
 	}
+	return nic_local_left(c);
 }
 
 /* Who comes, who wants to go. False: nobody is left, nor will anybody come. */
@@ -620,12 +277,12 @@ static bool look_at_ranks(struct nic *c)
 		struct nic_rank *k = &c->rank[i];
 		uint32_t state = p3_load_acq(&k->r->state);
 
-		if (state == AP_R_JOINED && !k->up) {
+		if (state == AP_R_JOINED && !k->r->served) {
 			if (come_in(k))
 				watch(k);
 			else
 				gone(k);
-		} else if (state == AP_R_LEAVING && k->up) {
+		} else if (state == AP_R_LEAVING && k->r->served) {
 			leaving(k);
 		} else if (state == AP_R_LEAVING) {
 			gone(k);
@@ -639,8 +296,6 @@ static bool look_at_ranks(struct nic *c)
 		here += state != AP_R_NONE;
 	}
 	if (!c->accepting && here == c->card->n_local && p3_load_acq(&c->card->state) == AP_READY) {
-		if (!far_table(c))
-			return false;
 		c->accepting = true;
 		tcp_accepting(&c->tcp, true);
 	}
@@ -652,25 +307,28 @@ static bool byes_due(const struct nic *c)
 {
 	for (uint32_t n = 0; n < c->card->nodes; n++)
 		for (uint32_t i = 0; i < c->card->n_local; i++)
-			if (c->bye[n * c->card->n_local + i] == NIC_BYE_DUE && c->tcp.out[n].met &&
+			if (c->card->bye[n * c->card->n_local + i] == AP_BYE_DUE && c->tcp.out[n].met &&
 			    c->tcp.out[n].state == TCP_READY)
 				return true;
 	return false;
 }
 
+static void begin(struct nic *c)
+{
+	c->side.now = ap_now();
+	if (c->card->kick)
+		ap_after_ranks(&c->side);
+}
+
 static void step(struct nic *c)
 {
-	c->now = now_ns();
-	if (c->card->kick)
-		after_ranks(c);
-	for (uint32_t i = 0; i < c->card->n_local; i++)
-		if (c->rank[i].up) {
-			c->card->rank[i].e->now = c->now;
-			if (c->accepting)
-				take_calls(&c->rank[i]);
-		}
+	begin(c);
+	tcp_serve(&c->tcp);
+	for (uint32_t i = 0; i < c->card->n_local && c->accepting; i++)
+		if (c->card->rank[i].served)
+			ap_take_calls(&c->side, i);
 	if (nic_local_step(c))
-		c->busy = c->now;
+		c->side.busy = c->side.now;
 }
 
 /* When time has something to do for a rank; 0: not before something else has happened. */
@@ -679,22 +337,41 @@ static int64_t timers(struct nic *c)
 	int64_t next = 0, t;
 
 	for (uint32_t i = 0; i < c->card->n_local; i++) {
-		if (!c->rank[i].up)
+		struct fr_engine *e;
+
+		if (!c->card->rank[i].served)
 			continue;
-		t = fr_timer(c->card->rank[i].e);
+		e = ap_engine(&c->side, i);
+		t = fr_timer(e);
 		if (t && (!next || t < next))
 			next = t;
-		fr_flush(c->card->rank[i].e);
-		if (c->rank[i].r->e->hasty && (!next || c->rank[i].until < next))
+		if (e->hasty && (!next || c->rank[i].until < next))
 			next = c->rank[i].until;
 	}
+	ap_side_flush(&c->side);
 	return next;
+}
+
+/*
+ * A rank has died in a turn of its own. Its frame engine is as dead as it is; what it has left half sent or half read
+ * on a connection nobody knows, so they are all made anew: what was under way for others goes again.
+ */
+static void recover(struct nic *c)
+{
+	uint32_t i = c->card->victim - 1;
+
+	c->card->victim = 0;
+	p3_diag("ptl-nic: local rank %u has died amid a turn: the connections are made anew", i);
+	gone(&c->rank[i]);
+	tcp_cut(&c->tcp);
 }
 
 static void release(struct ev_loop *loop)
 {
 	struct nic *c = ev_userdata(loop);
 
+	ap_side_flush(&c->side);
+	c->card->changes = c->tcp.changes;
 	ap_card_unlock(c->card);
 }
 
@@ -706,25 +383,37 @@ static void acquire(struct ev_loop *loop)
 		p3_warn("ptl-nic: a rank has died amid the engine's state: the other nodes cannot be reached any more");
 		_exit(1);
 	}
-	c->now = now_ns();
-	if (c->card->kick)
-		after_ranks(c);
-	for (uint32_t i = 0; i < c->card->n_local; i++)
-		if (c->rank[i].up)
-			c->card->rank[i].e->now = c->now;
+	if (c->card->victim)
+		recover(c);
+	begin(c);
 }
 
 static void on_bell(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct nic *c = w->data;
 
-	ap_bell_hear(c->bell);
+	for (uint32_t n = 0; n < c->card->nodes; n++)
+		c->loans[n] = (struct ap_loan){ n, tcp_lend(&c->tcp, n) };
+	ap_bell_hear(c->bell, c->loans, c->card->nodes);
 	c->card->bells++;
-	c->busy = c->now;
+	c->side.busy = c->side.now;
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 {
+}
+
+/* Ranks that poll have the connections, as long as they go on; a bell ends it at once. */
+static void rest(struct nic *c)
+{
+	bool on = c->card->polls != c->polls && !p3_xchg(&c->card->resume, 0);
+
+	c->polls = c->card->polls;
+	if (on == c->resting)
+		return;
+	c->resting = on;
+	p3_store(&c->card->resting, on);
+	tcp_rest(&c->tcp, on);
 }
 
 /*
@@ -733,6 +422,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
  */
 static bool turn(struct nic *c)
 {
+	struct ap_side *s = &c->side;
 	int64_t next;
 	bool sleep;
 
@@ -741,15 +431,18 @@ static bool turn(struct nic *c)
 	if (look_at_ranks(c))
 		c->alone = 0;
 	else if (!c->alone)
-		c->alone = c->now;
+		c->alone = s->now;
 	/* whoever does not take the last words, not even by a sound connection, is not waited for */
-	if (c->alone && (!byes_due(c) || c->now - c->alone > LEAVE_S * INT64_C(1000000000)))
+	if (c->alone && (!byes_due(c) || s->now - c->alone > LEAVE_S * INT64_C(1000000000)))
 		return false;
 	for (uint32_t n = 0; n < c->card->nodes; n++)
 		if (n != c->card->node)
-			byes(c, n);
+			ap_byes(s, n);
 	next = timers(c);
-	sleep = c->now - c->busy >= c->card->spin_ns;
+	rest(c);
+	if (c->resting && (!next || next > s->now + REST_NS))
+		next = s->now + REST_NS;
+	sleep = c->resting || s->now - s->busy >= c->card->spin_ns;
 	if (sleep) {
 		p3_store(&c->card->asleep, 1);
 		p3_fence();		/* pairs with the one in post(): it sees that we sleep, or we see its call */
@@ -759,7 +452,7 @@ static bool turn(struct nic *c)
 	if (sleep) {
 		c->card->sleeps++;
 		ev_now_update(c->loop);
-		ev_timer_set(&c->timer, next ? (next > c->now ? (double)(next - c->now) * 1e-9 : 0.) :
+		ev_timer_set(&c->timer, next ? (next > s->now ? (double)(next - s->now) * 1e-9 : 0.) :
 			     c->blind ? BLIND_S : IDLE_S, 0.);
 		ev_timer_start(c->loop, &c->timer);
 	}
@@ -777,18 +470,25 @@ static int fail(struct ap_card *card, const char *fmt, const char *what)
 	return 1;
 }
 
+static void *room(void *card, size_t n)
+{
+	return ap_card_get(card, n);
+}
+
 static int start(struct nic *c)
 {
+	static const struct p3l_env env = { .alive = alive, .relax = relax };
 	struct ap_card *card = c->card;
 	char why[200];
 	int rc;
 
 	c->rank = calloc(card->n_local, sizeof(*c->rank));
-	c->bye = calloc(card->nodes, card->n_local);
+	c->loans = calloc(card->nodes, sizeof(*c->loans));
 	c->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
 	if (!c->loop)
 		c->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_NOSIGMASK);
-	if (!c->rank || !c->bye || !c->loop || !nic_local_open(c))
+	if (!c->rank || !c->loans || !c->loop || !nic_local_open(c) ||
+	    !ap_side_open(&c->side, card, AP_NIC, &env, &c->net))
 		return fail(card, "the engine (ptl-nic) has no memory%s", "");
 	for (uint32_t i = 0; i < card->n_local; i++)
 		c->rank[i] = (struct nic_rank){ .nic = c, .i = i, .r = &card->rank[i] };
@@ -803,7 +503,10 @@ static int start(struct nic *c)
 	ev_set_loop_release_cb(c->loop, release, acquire);
 	c->tcp.loop = c->loop;
 	c->tcp.user = &user;
-	c->tcp.ctx = c;
+	c->tcp.ctx = &c->side;
+	c->tcp.room = room;
+	c->tcp.room_arg = card;
+	c->tcp.id = AP_NIC;
 	memcpy(c->tcp.key, card->key, sizeof(c->tcp.key));
 	c->tcp.rank = card->node;
 	c->tcp.size = card->nodes;
@@ -823,7 +526,8 @@ static int start(struct nic *c)
 	if (rc)
 		return fail(card, "the loopback address: %s; is the loopback device up (ip link set lo up)?",
 			    strerror(rc));
-	c->env = (struct p3l_env){ .self = card->n_local + 1, .alive = alive, .relax = relax };
+	if (c->net.t == &c->tcp)
+		card->line = c->tcp.out;	/* else ranks have no part in it */
 	ap_tell(&card->state, AP_LISTENING);
 	return 0;
 }
@@ -893,7 +597,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (ap_card_lock(card))
 		return 1;
-	nic.busy = now_ns();
+	nic.side.busy = ap_now();
 	while (turn(&nic))
 		;
 	ap_card_unlock(card);

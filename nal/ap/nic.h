@@ -5,7 +5,7 @@
 
 #include <ev.h>
 
-#include "ap.h"
+#include "ap_side.h"
 #include "smartmap.h"
 #include "transport/transport.h"
 
@@ -16,9 +16,6 @@ struct nic_rank {
 	struct nic *nic;
 	uint32_t i;			/* local rank */
 	struct ap_rank *r;
-	bool up;			/* joined, not left: ring and l may be touched */
-	struct ap_ring *ring;
-	struct p3l_ni *l;
 	ev_io dead;			/* its pidfd */
 	int64_t until;			/* leaving: next look at who is waited for */
 	/* [n_far] by then: frames that had come, seconds in which one came */
@@ -30,8 +27,8 @@ struct nic_local;
 struct nic {
 	struct ap_card *card;
 	struct nic_local *local;	/* nic_local.c */
+	struct ap_side side;
 	struct nic_rank *rank;		/* [n_local] */
-	struct p3l_env env;
 	struct ev_loop *loop;
 	struct tcp tcp;
 	struct transport net;		/* over it, or beside it */
@@ -40,13 +37,11 @@ struct nic {
 	ev_timer timer;
 	bool accepting;
 	bool blind;			/* the kernel cannot tell of all ranks when they die */
-	int64_t now, busy;		/* time; the last thing that happened */
 	int64_t alone;			/* since then nobody is left */
-	uint8_t *bye;			/* [nodes * n_local] BYE of that rank is due there: NIC_BYE_* */
-	uint32_t *far_hash;		/* of (nid, pid): index + 1 in card->far */
-	uint32_t far_mask;
+	bool resting;			/* ranks poll: the connections are theirs */
+	uint32_t polls;			/* of theirs, in the turn before */
+	struct ap_loan *loans;		/* [nodes] */
 };
-enum { NIC_BYE_NONE, NIC_BYE_DUE, NIC_BYE_SAID };
 
 /* nic_local.c: what ranks leave to us between each other. [lock] */
 bool nic_local_open(struct nic *c);		/* false: no memory */

@@ -189,7 +189,7 @@ static int move(struct nic_local *w, const struct place *to, const struct place 
 /* The record is the initiator's again. */
 static bool end_lent(struct nic_local *w, struct p3l_ni *t, struct p3l_op *op, uint32_t fail)
 {
-	bool ack = p3l_target_end(&w->nic->env, t, op, fail);
+	bool ack = p3l_target_end(&w->nic->side.env, t, op, fail);
 
 	p3_cas32(&op->state, P3L_OP_DONE, P3L_OP_IDLE);
 	wake(t);
@@ -203,12 +203,12 @@ static void send_over(struct nic_local *w, uint32_t i, struct ap_job *j, const s
 
 	p3_store_rel(&j->ending, 1);
 	if (j->kind == AP_J_PUT)
-		p3l_send_end(&w->nic->env, l, &j->q.send, fail);
+		p3l_send_end(&w->nic->side.env, l, &j->q.send, fail);
 	else
-		p3l_reply_end(&w->nic->env, l, &j->q.reply, fail);
+		p3l_reply_end(&w->nic->side.env, l, &j->q.reply, fail);
 	if (ack)
-		p3l_ack(&w->nic->env, l, (struct p3l_ref){ o->src_md, o->src_md_gen }, j->target, o->pt, o->match_bits,
-			o->moff, o->rlength, o->mlength);
+		p3l_ack(&w->nic->side.env, l, (struct p3l_ref){ o->src_md, o->src_md_gen }, j->target, o->pt,
+			o->match_bits, o->moff, o->rlength, o->mlength);
 }
 
 /* The record that job @j of rank @i names: a copy of it to @o. NULL: it is none of ours. */
@@ -302,7 +302,7 @@ static int swap(struct nic_local *w, uint32_t t, const struct p3l_op *o, char *b
 
 	if (!p3l_walk_start(l, o->start, o->iov, o->iov_n, o->moff, n, &walk))
 		return -EFAULT;
-	p3l_swap_lock(&w->nic->env, l, o->start + o->moff, n, o->iov != 0, &locks);
+	p3l_swap_lock(&w->nic->side.env, l, o->start + o->moff, n, o->iov != 0, &locks);
 	for (; n && !rc; buf += len, n -= len) {
 		char new[P3L_MAX_GETPUT];
 
@@ -329,13 +329,13 @@ static void reply(struct nic_local *w, uint32_t i, struct p3l_reply *r, const st
 	to = (struct place){ i, r->start, r->iov, r->iov_n, r->off, r->flags & P3L_MD_DIRECT };
 	if (!fail)
 		fail = fail_of(move(w, &to, from, r->mlength));
-	p3l_reply_end(&w->nic->env, l, r, fail);
+	p3l_reply_end(&w->nic->side.env, l, r, fail);
 }
 
 /* All of a call. False: no record is free, later again. */
 static bool call(struct nic_local *w, uint32_t i, struct ap_job *j, uint8_t *buf)
 {
-	const struct p3l_env *env = &w->nic->env;
+	const struct p3l_env *env = &w->nic->side.env;
 	struct p3l_ni *l = w->near[i].l, *t = region(w, j->target);
 	struct fr_req *q = &j->q;
 	uint64_t want = q->h.rlength, off = 0, mlength = 0;

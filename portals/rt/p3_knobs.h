@@ -40,6 +40,10 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	K(nic, "PTL_NIC", path, "none", 0, 0, "",					\
 	  "PTL_NAL=ap: the program that is the engine; none: ptl-nic as it was installed with the library",	\
 	  "nal/ap/ap_spawn.c")								\
+	K(nic_poll, "PTL_NIC_POLL", num, "8", 0, 1024, "polls",				\
+	  "PTL_NAL=ap: a rank that polls does the engine's work itself, every so many polls (less often while "	\
+	  "nothing comes); 0: the engine does all of it",				\
+	  "nal/ap/ap_poll.c")								\
 	K(locks, "PTL_LOCKS", locks, "entry", P3_LOCKS_ENTRY, P3_LOCKS_MASTER, "",	\
 	  "for experiments, what calls to ranks of the node exclude each other by: entry: the lock of the portal " \
 	  "table entry; node: one lock for all of the node; master: one process makes them all, the engine of "	\

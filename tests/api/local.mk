@@ -233,6 +233,10 @@ T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/home-net:tests/api/t_home:ranks=2,pernode=1 api/wild-net:tests/api/t_wild:ranks=2,pernode=1
 # Each of them with an interrupt thread in each process, and with an engine for each node.
 comma = ,
+# the engine does all of it, or a rank that polls does what it can
+T_OFF = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 api/get-net:tests/api/t_get:ranks=2,pernode=1,limit=120 \
+	api/nodes-net:tests/api/t_nodes:ranks=7,pernode=3,limit=120
+P3_TESTS += $(addsuffix $(comma)env=PTL_NAL=ap+PTL_NIC_POLL=0,$(subst -net,-ap-off,$(T_OFF)))
 P3_TESTS += $(T_NET) $(addsuffix $(comma)env=PTL_NAL=ap,$(subst -net,-ap,$(T_NET)))
 P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \

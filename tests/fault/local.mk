@@ -4,7 +4,9 @@ tests_fault_t_kill_SOURCES = tests/fault/t_kill.c tests/api/ptl.h
 tests_fault_t_kill_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_kill_LDADD = $(T_LIBS)
 EXTRA_DIST += tests/fault/t_kill.sh tests/fault/t_stop.sh tests/fault/t_vanish.sh
-P3_TESTS += fault/kill:tests/fault/t_kill.sh:limit=300 fault/stop:tests/fault/t_stop.sh:limit=120
+P3_TESTS += fault/kill:tests/fault/t_kill.sh:limit=300 \
+	fault/kill-ap:tests/fault/t_kill.sh:limit=300,args=ap \
+	fault/kill-gp:tests/fault/t_kill.sh:limit=300,args=gp fault/stop:tests/fault/t_stop.sh:limit=120
 
 # The same between nodes, and for longer than one who is dead is waited for.
 check_PROGRAMS += tests/fault/t_stopped
