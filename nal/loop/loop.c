@@ -281,6 +281,15 @@ void loop_cut(struct loop_end end[2])
 	}
 }
 
+void loop_renew(struct loop_end *end)
+{
+	drop_packets(end->net, end);
+	end->waiting = false;
+	end->from->now = end->net->now;
+	fr_resume(end->from, end->here);
+	fr_flush(end->from);
+}
+
 void loop_reconnect(struct loop_end end[2])
 {
 	for (int i = 0; i < 2; i++) {

@@ -78,6 +78,8 @@ void loop_join(struct loop_net *n, struct loop_end end[2], struct fr_engine *a, 
 	       struct fr_peer *pb);
 /* The connection breaks: frames under way are gone, both ends are told. */
 void loop_cut(struct loop_end end[2]);
+/* One way of it is another one, by which end->from sends: frames under way there are gone, both engines go on. */
+void loop_renew(struct loop_end *end);
 /* The connection is another one: frames under way are gone, the engines go on. */
 void loop_reconnect(struct loop_end end[2]);
 /* The next thing happens: a frame arrives or time has come for something. False: nothing is left to happen. */

@@ -215,6 +215,39 @@ static void t_the_end_comes_between_two_pieces(void)
 }
 
 /* So many bytes and no more are under way, and several frames go at once. */
+/*
+ * A target says that it is busy, and its way back breaks, at any step: it says so again, else what was dropped there
+ * would never be sent again, since the other way has lost nothing.
+ */
+static void t_busy_is_said_again_after_a_break(void)
+{
+	static const struct loop_inject in = { .stream = true, .seed = 1 };
+
+	for (int k = 0; k < 40; k++) {
+		struct loop_end *back;
+		uint64_t out[2] = { 1, 2 }, got[2] = { 0 };
+		struct p3l_ref md;
+
+		f_start(2, &in);
+		back = &ends[0][1][ends[0][1][0].from != node[1].e];
+		md = f_bind(0, out, sizeof(out), PTL_MD_THRESH_INF, QUIET, PTL_RETAIN, false);
+		node[1].l->polled[0] |= 1u << 5;
+		f_post_at(1, F_PT, 1, &got[1], 8, PTL_MD_THRESH_INF, TAKES, true);
+		CHECK_INT(f_put_at(0, 1, md, 0, 8, false, 5, 1, 0, 0), PTL_OK);
+		CHECK_INT(f_put_at(0, 1, md, 8, 8, false, F_PT, 1, 0, 0), PTL_OK);
+		for (int i = 0; i < k; i++)
+			loop_step(&net);
+		loop_renew(back);
+		for (int i = 0; i < 20; i++)
+			loop_step(&net);
+		f_post_at(1, 5, 1, &got[0], 8, PTL_MD_THRESH_INF, TAKES, true);
+		CHECK(f_run());
+		if (!CHECK(got[0] == 1 && got[1] == 2))
+			diag("its way back broke after %d steps", k);
+		f_end();
+	}
+}
+
 static void t_what_is_under_way_is_bounded(void)
 {
 	uint32_t most = 0;
@@ -239,7 +272,8 @@ int main(int argc, char **argv)
 {
 	static const struct t_case cases[] = {
 		T(t_a_hole_is_a_fault_of_one_message), T(t_a_hole_in_what_is_got), T(t_lists_of_memory), T(t_truncated),
-		T(t_the_end_comes_between_two_pieces), T(t_what_is_under_way_is_bounded), { 0 }
+		T(t_the_end_comes_between_two_pieces), T(t_busy_is_said_again_after_a_break),
+		T(t_what_is_under_way_is_bounded), { 0 }
 	};
 
 	if (argc > 2 && !strcmp(argv[1], "--seed"))
