@@ -771,33 +771,14 @@ static void flushed(struct tcp_out *o, size_t n)
 	o->zeroes -= (uint32_t)n;
 }
 
-/* Zeroes go in place of memory that is not there. */
-static void no_late(struct tcp *t, struct tcp_out *o)
-{
-	for (uint32_t i = 0; i < o->n_late; i++)
-		o->zeroes += (uint32_t)o->late[i].len;
-	o->n_late = 0;
-	t->user->fault(t->ctx, o->whose, o->tag);
-}
-
-/*
- * What is kept may stand where another process has seen it. True: it is known where that is here, or zeroes go in its
- * place.
- */
+/* What is kept may stand where another process has seen it: find it here. False: it is not to be had any more. */
 static bool find_late(struct tcp *t, struct tcp_out *o)
 {
-	bool there = true;
-
-	if (!o->n_late || o->by == t->id)
-		return true;
-	if (!t->user->there)
-		return false;
 	for (uint32_t i = 0; i < o->n_late; i++) {
 		o->late[i].at = t->user->there(t->ctx, o->by, o->late[i].at, o->late[i].len);
-		there &= o->late[i].at != NULL;
+		if (!o->late[i].at)
+			return false;
 	}
-	if (!there)
-		no_late(t, o);
 	o->by = t->id;
 	return true;
 }
@@ -807,8 +788,14 @@ static bool flush_rest(struct tcp *t, struct tcp_out *o)
 {
 	static const uint8_t zeroes[4096];
 
-	if (!find_late(t, o))
-		return true;
+	if (o->n_late && o->by != t->id) {
+		if (!t->user->there)
+			return true;		/* the owner does it */
+		if (!find_late(t, o)) {		/* its process is dead */
+			errno = ESRCH;
+			return false;
+		}
+	}
 	while (!clear(o)) {
 		struct iovec v[2 + TCP_SEGS];
 		struct msghdr m = { .msg_iov = v };
@@ -824,8 +811,11 @@ static bool flush_rest(struct tcp *t, struct tcp_out *o)
 		n = sendmsg(fd_out(t, o), &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EFAULT && o->n_late) {
-			no_late(t, o);
+		if (n < 0 && errno == EFAULT && o->n_late) {	/* zeroes go in place of memory that is not there */
+			for (uint32_t i = 0; i < o->n_late; i++)
+				o->zeroes += (uint32_t)o->late[i].len;
+			o->n_late = 0;
+			t->user->fault(t->ctx, o->whose, o->tag);
 			continue;
 		}
 		if (n < 0)

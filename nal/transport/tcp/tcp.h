@@ -65,7 +65,7 @@ struct tcp_user {
 	/* A borrower: may it take this frame, of which the header is there; this part? Else it leaves what has come. */
 	bool (*ours)(void *ctx, const uint8_t *hdr);
 	bool (*ours_part)(void *ctx, uint64_t part);
-	/* Where memory that process @by has named @at is here; NULL: nowhere. No function: @by does that. */
+	/* The owner: where memory that process @by has named @at is here; NULL: it is not to be had any more. */
 	void *(*there)(void *ctx, uint32_t by, void *at, size_t len);
 };
 
