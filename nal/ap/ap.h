@@ -180,7 +180,7 @@ void ap_tell(uint32_t *word, uint32_t value);	/* store, and wake whoever waits *
 
 /*
  * ap_bell.c: a datagram socket, so that a rank needs nothing of the engine's but its name. A rank may ask for the
- * descriptors of the node's connections; they are given to processes of the same user only.
+ * descriptors of the node's connections.
  */
 struct ap_loan {
 	uint32_t node;
@@ -190,8 +190,8 @@ int ap_bell_open(const struct ap_card *c);	/* the engine: descriptor, or -errno 
 int ap_bell_find(const struct ap_card *c);	/* a rank: likewise */
 void ap_bell_ring(int fd);
 void ap_bell_ask(int fd);
-/* All that has been rung. Whoever has asked gets @loans[@n], as far as there is room for them. */
-void ap_bell_hear(int fd, const struct ap_loan *loans, uint32_t n);
+/* All that has been rung. A rank that has asked gets @loans, one of each node, as far as there is room for them. */
+void ap_bell_hear(int fd, const struct ap_card *c, const struct ap_loan *loans);
 bool ap_bell_take(int fd, struct ap_loan *l);	/* what has come of them; false: nothing more */
 
 #endif

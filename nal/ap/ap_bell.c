@@ -4,8 +4,8 @@
  *
  * A datagram socket with an abstract name that follows from the job's key: no descriptor has to be passed, and an
  * engine that is started anew binds the same name. Whoever rings makes the engine look at its rings, no more. Whoever
- * asks, from a socket with a name that the kernel has given it, gets one datagram for each node; the kernel says whose
- * process either side is, and only those of our user are heard.
+ * asks, from a socket with a name that the kernel has given it, gets one datagram for each node, if the kernel says
+ * that it is one of the node's ranks. Of what a rank gets the kernel says that it comes from our user.
  */
 #include "config.h"
 
@@ -88,15 +88,21 @@ void ap_bell_ask(int fd)
 	say(fd, ASK);
 }
 
+struct sender {
+	struct sockaddr_un name;
+	socklen_t len;
+	pid_t pid;
+};
+
 /* A datagram of our user's, of @n bytes: with its sender and descriptors, -1 where there are none. < 0: none. */
-static ssize_t receive(int fd, void *buf, size_t n, struct sockaddr_un *from, socklen_t *from_len, int fds[2])
+static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int fds[2])
 {
 	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
 
 	for (;;) {
 		struct iovec iov = { buf, n };
-		struct msghdr m = { .msg_name = from, .msg_namelen = sizeof(*from), .msg_iov = &iov, .msg_iovlen = 1,
-				    .msg_control = ctl, .msg_controllen = sizeof(ctl) };
+		struct msghdr m = { .msg_name = &from->name, .msg_namelen = sizeof(from->name), .msg_iov = &iov,
+				    .msg_iovlen = 1, .msg_control = ctl, .msg_controllen = sizeof(ctl) };
 		ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		bool ours = false;
 
@@ -116,8 +122,9 @@ static ssize_t receive(int fd, void *buf, size_t n, struct sockaddr_un *from, so
 				continue;
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
 			ours = who.uid == geteuid();
+			from->pid = who.pid;
 		}
-		*from_len = m.msg_namelen;
+		from->len = m.msg_namelen;
 		if (ours)
 			return got;
 		for (int i = 0; i < 2; i++)
@@ -127,13 +134,12 @@ static ssize_t receive(int fd, void *buf, size_t n, struct sockaddr_un *from, so
 }
 
 /* What stands in a datagram: which of the two descriptors come with it. */
-static bool lend(int fd, const struct sockaddr_un *to, socklen_t to_len, struct ap_loan l)
+static bool lend(int fd, struct sender *to, struct ap_loan l)
 {
 	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(2 * sizeof(int))] = { 0 };
 	int fds[2], n = 0;
 	struct iovec iov = { &l, sizeof(l) };
-	struct msghdr m = { .msg_name = (void *)(uintptr_t)to, .msg_namelen = to_len, .msg_iov = &iov,
-			    .msg_iovlen = 1 };
+	struct msghdr m = { .msg_name = &to->name, .msg_namelen = to->len, .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t went;
 
 	if (l.lent.out >= 0)
@@ -156,31 +162,39 @@ static bool lend(int fd, const struct sockaddr_un *to, socklen_t to_len, struct 
 	return went >= 0;
 }
 
-void ap_bell_hear(int fd, const struct ap_loan *loans, uint32_t n)
+static bool is_rank(const struct ap_card *c, const struct sender *s)
 {
-	struct sockaddr_un from;
-	socklen_t len;
+	for (uint32_t i = 0; i < c->n_local; i++)
+		if (s->pid > 0 && c->rank[i].os_pid == s->pid)
+			return s->len > offsetof(struct sockaddr_un, sun_path);
+	return false;
+}
+
+void ap_bell_hear(int fd, const struct ap_card *card, const struct ap_loan *loans)
+{
+	struct sender from;
 	int fds[2];
 	char c;
 
-	while (receive(fd, &c, 1, &from, &len, fds) >= 0) {
+	while (receive(fd, &c, 1, &from, fds) >= 0) {
 		for (int i = 0; i < 2; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
-		for (uint32_t i = 0; c == ASK && len > offsetof(struct sockaddr_un, sun_path) && i < n; i++)
-			if (!lend(fd, &from, len, loans[i]))	/* it asks again for what is missing */
+		if (c != ASK || !is_rank(card, &from))
+			continue;
+		for (uint32_t i = 0; i < card->nodes; i++)
+			if (!lend(fd, &from, loans[i]))		/* it asks again for what is missing */
 				break;
 	}
 }
 
 bool ap_bell_take(int fd, struct ap_loan *l)
 {
-	struct sockaddr_un from;
-	socklen_t len;
+	struct sender from;
 	int fds[2];
 
 	for (;;) {
-		ssize_t n = receive(fd, l, sizeof(*l), &from, &len, fds);
+		ssize_t n = receive(fd, l, sizeof(*l), &from, fds);
 		bool out = n == sizeof(*l) && l->lent.out >= 0, in = n == sizeof(*l) && l->lent.in >= 0;
 
 		if (n < 0)

@@ -40,6 +40,7 @@ bool ap_poll_open(struct ap *ap)
 	uint32_t every = (uint32_t)p3_knobs_get(NULL)->nic_poll, n = 1;
 
 	p->mask = UINT32_MAX;
+	p->off = true;
 	p->epoll = -1;
 	p->nodes = ap->card->nodes;
 	if (!every)
@@ -54,6 +55,7 @@ bool ap_poll_open(struct ap *ap)
 	for (uint32_t i = 0; i < p->nodes; i++)
 		p->lent[i].out = p->lent[i].in = -1;
 	p->often = p->mask = n - 1;
+	p->off = false;
 	return true;
 }
 
@@ -75,6 +77,7 @@ void ap_poll_close(struct ap *ap)
 	struct ap_poll *p = &ap->poll;
 
 	p->mask = UINT32_MAX;
+	p->off = true;
 	for (uint32_t i = 0; p->lent && i < p->nodes; i++)
 		give_back(p, i);
 	if (p->epoll >= 0)
@@ -168,8 +171,9 @@ static bool current(struct ap *ap)
 
 	if (p->ready && p->changes == ap->card->changes)
 		return true;
-	if (!p->tcp.out && !find(ap)) {
+	if (!p->tcp.out && !find(ap)) {		/* frames do not go over TCP */
 		p->mask = UINT32_MAX;
+		p->off = true;
 		return false;
 	}
 	while (ap_bell_take(ap->bell, &l))
@@ -229,12 +233,12 @@ void ap_poll(struct ap *ap, bool polls)
 
 	if (polls && !p3_load(&c->changes))	/* no connections */
 		return;
-	rc = ap->broken ? 1 : ap_card_enter(c, ap->ni->env.self - 1, false);
+	rc = ap->broken ? 1 : p->off ? -1 : ap_card_enter(c, ap->ni->env.self - 1, false);
 	if (rc > 0) {
 		ap_broken(ap);
 		return;
 	}
-	if (!rc && (!p->lent || !current(ap))) {
+	if (!rc && (p->off || !current(ap))) {
 		ap_card_unlock(c);
 		rc = -1;
 	}

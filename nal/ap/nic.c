@@ -394,7 +394,7 @@ static void on_bell(struct ev_loop *loop, ev_io *w, int events)
 
 	for (uint32_t n = 0; n < c->card->nodes; n++)
 		c->loans[n] = (struct ap_loan){ n, tcp_lend(&c->tcp, n) };
-	ap_bell_hear(c->bell, c->loans, c->card->nodes);
+	ap_bell_hear(c->bell, c->card, c->loans);
 	c->card->bells++;
 	c->side.busy = c->side.now;
 }
