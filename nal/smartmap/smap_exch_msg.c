@@ -122,6 +122,8 @@ int smap_exch_get(int fd, struct smap_msg *m, int *fds, int *n)
 	 * other end is open.
 	 */
 	if (r == -ECONNRESET || !r) {
+		if (!r)
+			smap_exch_drop(fds, n);		/* or a message of no bytes with descriptors: nobody of ours */
 		if (n)
 			*n = max;
 		r = smap_recv_fds(fd, m, sizeof(*m), fds, n, MSG_DONTWAIT);

@@ -49,7 +49,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "table entry; node: one lock for all of the node; master: one process makes them all, the engine of "	\
 	  "PTL_NAL=ap",									\
 	  "portals/api/ni.c, portals/rt/p3_rt.c, nal/ap/ap_local.c")						\
-	K(self_dma_min, "PTL_SELF_DMA_MIN", size, "0", 0, 1L << 40, "",			\
+	K(self_dma_min, "PTL_SELF_DMA_MIN", size, "0", 0, 1099511627776, "",			\
 	  "PTL_NAL=ap: shortest get or (above 8192 bytes) put on the node whose copy is left to the engine, while " \
 	  "the caller goes on; 0: the caller copies",						\
 	  "nal/ap/ap_local.c")								\
