@@ -223,7 +223,8 @@ enum p3l_verdict p3l_target_begin(const struct p3l_env *env, struct p3l_ni *ni, 
 		dropped(ni, h, false);
 		goto drop;
 	}
-	op->lockless = lockless = own && p3l_pt_alone(env, h->pt);
+	lockless = own && p3l_pt_alone(env, h->pt);
+	p3_store(&op->lockless, lockless);	/* p3l_lent() of others looks here */
 	if (!lockless)
 		p3l_lock(env, ni, h->pt);
 	if (p3_unlikely(p3l_pt_polled(ni, h->pt))) {	/* M:polled.behind looked at behind the lock: see polled.c */

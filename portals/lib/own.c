@@ -233,7 +233,8 @@ static inline __attribute__((always_inline)) void ack(const struct p3l_env *env,
 		op->md_gen = md->gen;
 		op->eq = md->eq;
 		op->pt = (uint8_t)lpt;
-		op->has_ticket = op->lockless = 0;
+		op->has_ticket = 0;
+		p3_store(&op->lockless, 0);
 		op->me = md->me;
 		op->me_gen = md->me ? p3l_me(ni, md->me - 1)->gen : 0;
 		op->old_threshold = md->threshold;
