@@ -86,7 +86,7 @@ struct ap_rank {
 	struct ap_park *park, **park_end;
 	struct fr_engine *e;
 	struct fr_peer **peer;		/* [n_far]; NULL: not used so far */
-	uint32_t polls;			/* it is in a polling call, and looks at the connections itself */
+	uint32_t polls;			/* it has looked at the connections itself, since the engine's last turn */
 	bool served;			/* it has joined, and has not left: ring and region may be touched */
 	uint32_t set_by;		/* whose pointers the frame engine has: AP_NIC, a rank's; 0: nobody's */
 } __attribute__((aligned(P3L_LINE)));

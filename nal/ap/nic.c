@@ -409,6 +409,9 @@ static void rest(struct nic *c)
 	bool on = c->card->polls != c->polls && !p3_xchg(&c->card->resume, 0);
 
 	c->polls = c->card->polls;
+	for (uint32_t i = 0; i < c->card->n_local; i++)		/* whoever still does says so again */
+		if (p3_load(&c->card->rank[i].polls))
+			p3_store(&c->card->rank[i].polls, 0);
 	if (on == c->resting)
 		return;
 	c->resting = on;
