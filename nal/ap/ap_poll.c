@@ -26,6 +26,7 @@
 
 #define FEW		2U		/* connections that are read without asking first */
 #define RARE		1024U		/* calls of progress between two turns, at most */
+#define EMPTY		64U		/* turns without anything, as in a round trip, until they are rarer by half */
 #define ASK_NS		1000000		/* until it is asked again */
 
 static const struct tcp_user user = {
@@ -253,16 +254,19 @@ void ap_poll(struct ap *ap, bool polls)
 		ap_after_ranks(&p->side);
 	ap_take_calls(&p->side, ap->ni->env.self - 1);
 	if (polls) {
-		if (look(p))
+		if (look(p)) {
 			p->mask = p->often;
-		else if (p->mask < RARE - 1)
+			p->empty = 0;
+		} else if (++p->empty % EMPTY == 0 && p->mask < RARE - 1) {
 			p->mask = 2 * p->mask + 1;
+		}
 		p->polled = true;
 		if (!p3_load(&ap->me->polls))
 			p3_store(&ap->me->polls, 1);
 		c->polls++;
 	} else {
 		p->mask = p->often;
+		p->empty = 0;
 	}
 	ap_side_flush(&p->side);
 	due = p->side.due || tcp_due(&p->tcp) || (!c->resting && any_full(p));

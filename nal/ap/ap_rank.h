@@ -14,6 +14,7 @@
 struct ap_poll {
 	/* every so many calls of progress, now, and while something comes; all ones: never */
 	uint32_t mask, often;
+	uint32_t empty;			/* turns since something came */
 	uint32_t nodes;
 	bool off;			/* the engine does all */
 	bool polled;			/* since this rank has slept */
