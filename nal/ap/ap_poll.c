@@ -209,8 +209,8 @@ static bool look(struct ap_poll *p)
 	n = epoll_wait(p->epoll, ev, 16, 0);
 	for (int i = 0; i < n; i++)
 		moved |= tcp_look(&p->tcp, ev[i].data.u32);
-	for (uint32_t i = 0; i < p->n_live; i++)
-		if (p->tcp.out[p->live[i]].full)
+	for (uint32_t i = 0; i < p->n_live; i++)	/* what no set of sockets says */
+		if (p->tcp.out[p->live[i]].full || p->tcp.out[p->live[i]].waits)
 			moved |= tcp_look(&p->tcp, p->live[i]);
 	return moved;
 }
@@ -232,9 +232,9 @@ void ap_poll(struct ap *ap, bool polls)
 	bool due;
 	int rc;
 
-	if (polls && !p3_load(&c->changes))	/* no connections */
+	if (ap->broken || (polls && !p3_load(&c->changes)))	/* no engine; no connections */
 		return;
-	rc = ap->broken ? 1 : p->off ? -1 : ap_card_enter(c, ap->ni->env.self - 1, false);
+	rc = p->off ? -1 : ap_card_enter(c, ap->ni->env.self - 1, false);
 	if (rc > 0) {
 		ap_broken(ap);
 		return;

@@ -449,7 +449,8 @@ static bool turn(struct nic *c)
 	if (sleep) {
 		p3_store(&c->card->asleep, 1);
 		p3_fence();		/* pairs with the one in post(): it sees that we sleep, or we see its call */
-		sleep = !calls_left(c) && !c->card->kick && transport_doze(&c->net);
+		sleep = !calls_left(c) && !c->card->kick && !(c->resting && p3_load(&c->card->resume)) &&
+			transport_doze(&c->net);
 	}
 	ev_timer_stop(c->loop, &c->timer);
 	if (sleep) {
