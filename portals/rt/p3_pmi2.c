@@ -125,12 +125,22 @@ static int start(struct p3_pmi *p, int timeout_ms)
 	return 0;
 }
 
+/*
+ * A fence need not wait: it says which values are to be seen behind it. Hydra answers it at once, and makes whoever
+ * asks for what has not been put wait until all have fenced; so that is asked for.
+ */
 static int barrier(struct p3_pmi *p, int timeout_ms)
 {
-	char line[P3_PMI_LINE];
+	char line[P3_PMI_LINE], rest[P3_PMI_LINE];
 	int rc = ask(p, "kvs-fence", "", line, timeout_ms);
 
-	return rc > 0 ? p3_pmi_give_up(p, -EPIPE, "the launcher's PMI-2 fence failed: a rank has ended") : rc;
+	if (rc > 0)
+		return p3_pmi_give_up(p, -EPIPE, "the launcher's PMI-2 fence failed: a rank has ended");
+	if (rc)
+		return rc;
+	snprintf(rest, sizeof(rest), "jobid=%s;srcid=-1;key=p3-never-put;", p->kvsname);
+	rc = ask(p, "kvs-get", rest, line, timeout_ms);
+	return rc < 0 ? rc : 0;
 }
 
 /* @to of @len bytes; -1: too long. */
