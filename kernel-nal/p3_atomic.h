@@ -78,4 +78,14 @@ static inline bool p3_cas32(uint32_t *p, uint32_t old, uint32_t new)
 	return cmpxchg(p, old, new) == old;
 }
 
+static inline bool p3_cas16(uint16_t *p, uint16_t old, uint16_t new)
+{
+	return cmpxchg(p, old, new) == old;
+}
+
+static inline bool p3_cas64(uint64_t *p, uint64_t old, uint64_t new)
+{
+	return cmpxchg(p, old, new) == old;
+}
+
 #endif

@@ -152,6 +152,8 @@ struct nal_ops {
  * given it back, or it was never there. A system call for each page; what another thread does afterwards is not seen.
  */
 bool nal_own_there(uint64_t addr, uint64_t len, bool to_write);
+/* Such a copy, between @buf and @addr; a long one by the kernel, which looks while it copies. False: not there. */
+bool nal_own_copy(bool to, uint64_t addr, void *buf, uint64_t len);
 
 /*
  * For NALs that stand before nal/smartmap and have somebody who can copy between ranks of the node: a long put or get is

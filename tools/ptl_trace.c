@@ -47,7 +47,8 @@ static const char *const drop_name[] = {
 #undef X
 };
 static const char *const op_name[] = { "?", "PtlPut", "PtlGet", "PtlGetPut" };
-static const char *const frame_name[] = { "?", "PUT", "GET", "GETPUT", "ACK", "REPLY", "DATA", "NOP" };
+static const char *const frame_name[] = { "?", "PUT", "GET", "GETPUT", "ACK", "REPLY", "DATA", "NOP",
+						 "ATOMIC" };
 #define NAME(table, i) ((i) < sizeof(table) / sizeof((table)[0]) ? (table)[i] : "?")
 
 /* One interface that a process had: its ids are looked up by what others call it. */

@@ -130,7 +130,8 @@ typedef struct MPIDI_PTL_State {
     int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
     int eager_long;             /* and long ones leave with their data */
-    intptr_t short_max;         /* bytes of the longest message that travels with its envelope */
+    intptr_t short_max;         /* bytes of the longest message that travels with its envelope, */
+    intptr_t short_near;        /* and of such a one to a rank of the node */
     intptr_t take_max;          /* and of the longest that does not wait for its receive */
     ptl_match_bits_t no_tag;    /* bits of a tag that do not count */
     int64_t credit_events, credit_bytes;        /* of one peer */

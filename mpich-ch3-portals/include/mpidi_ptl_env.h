@@ -20,7 +20,8 @@
 
 #define MPIDI_PTL_SETTINGS(X)                                                                                       \
     X(eager_max_size, BYTES, "MPICH_PTL_EAGER_MAX_SIZE", 0, 8160, 4096, 4096, "",                                   \
-      "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones.")            \
+      "Messages of up to this many bytes travel with their envelope; the receiver fetches larger ones. Between "    \
+      "nodes, where fetching takes longer, twice as many (8160 at most).")                                           \
     X(max_short_size, BYTES, "MPICH_MAX_SHORT_MSG_SIZE", 0, 1 << 30, 0, 128000, "",                                 \
       "Messages of up to this many bytes do not wait for their receive: what is too long to travel with its envelope " \
       "is fetched when its receiver looks, into its own memory where no receive was posted (of which "              \

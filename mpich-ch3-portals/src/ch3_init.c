@@ -73,6 +73,27 @@ static int set_nodes(const unsigned *node_of, int size, int rank)
 }
 
 /*
+ * How long a message may be that travels with its envelope. To fetch one from another node takes a round trip more, so
+ * such a one may be longer. (Two of the ways to match tell by the length alone what a posted receive may get.)
+ */
+static void set_short(void)
+{
+    const intptr_t most = PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t);
+    intptr_t near = MPL_MIN(MPIDI_PTL_env.eager_max_size, most), far = near;
+
+    if (MPIR_Process.num_nodes > 1 && !MPIDI_PTL.hybrid && !MPIDI_PTL.eager_long)
+        far = MPL_MIN(2 * near, most);
+    if (MPIDI_PTL_env.max_short_size > 0) {
+        near = MPL_MIN(near, MPIDI_PTL_env.max_short_size);
+        far = MPL_MIN(far, MPIDI_PTL_env.max_short_size);
+    }
+    if (MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_ONE)
+        near = far = 0;
+    MPIDI_PTL.short_near = near;
+    MPIDI_PTL.short_max = far;
+}
+
+/*
  * Called before CH3 asks the process manager who it is. Portals knows better: it applies MPICH_RANK_REORDER_METHOD and
  * virtual nodes, once for every layer.
  */
@@ -100,12 +121,6 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL.hybrid = MPIDI_PTL_env.match_off == MPIDI_PTL_MATCH_HYBRID;
     MPIDI_PTL.eager_long = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.eager_long;
     MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && (MPIDI_PTL_env.bypass || MPIDI_PTL_env.eager_long);
-    MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL_env.eager_max_size,
-                                  PTL_INLINE_MAX_NP - (intptr_t) sizeof(MPIDI_CH3_Pkt_eager_send_t));
-    if (MPIDI_PTL_env.max_short_size > 0)
-        MPIDI_PTL.short_max = MPL_MIN(MPIDI_PTL.short_max, MPIDI_PTL_env.max_short_size);
-    if (MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_ONE)
-        MPIDI_PTL.short_max = 0;
     MPIDI_PTL.take_max = MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_AUTO ? MPIDI_PTL_env.max_short_size : 0;
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
     MPIDI_PTL_CHECK(rc, "PtlGetRank");
@@ -118,6 +133,7 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL_CHECK(rc, "PtlGetNodeMap_np");
     mpi_errno = set_nodes(node_of, ptl_size, ptl_rank);
     MPIR_ERR_CHECK(mpi_errno);
+    set_short();
     MPIR_Process.rank = ptl_rank;
 
     *setvals = TRUE;
@@ -173,7 +189,7 @@ static int finish_pg(MPIDI_PG_t * pg)
 }
 
 /* Portals ids of all ranks, and the way back from an id to its connection. */
-static int init_ids(MPIDI_PG_t * pg)
+static int init_ids(MPIDI_PG_t * pg, int pg_rank)
 {
     int mpi_errno = MPI_SUCCESS, rc, i;
     unsigned slots = 4, h;
@@ -191,6 +207,9 @@ static int init_ids(MPIDI_PG_t * pg)
         MPIDI_PTL_CHECK(rc, "PtlGetRankId");
         VC_CH(vc)->nid = id.nid;
         VC_CH(vc)->pid = id.pid;
+        if (MPIR_Process.node_map[i] == MPIR_Process.node_map[pg_rank])
+            vc->eager_max_msg_sz = vc->ready_eager_max_msg_sz =
+                MPIDI_PTL.short_near + sizeof(MPIDI_CH3_Pkt_eager_send_t);
         for (h = MPIDI_PTL_Id_hash(id.nid, id.pid) & MPIDI_PTL.id_mask; MPIDI_PTL.id_hash[h] != NULL;)
             h = (h + 1) & MPIDI_PTL.id_mask;
         MPIDI_PTL.id_hash[h] = vc;
@@ -250,7 +269,7 @@ static int init_bufs(void)
     goto fn_exit;
 }
 
-int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_rank ATTRIBUTE((unused)))
+int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_rank)
 {
     int mpi_errno = MPI_SUCCESS, rc;
 
@@ -266,7 +285,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_env.other_events, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq_get);
     MPIDI_PTL_CHECK(rc, "PtlEQAlloc");
-    mpi_errno = init_ids(pg);
+    mpi_errno = init_ids(pg, pg_rank);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = init_memory();
     MPIR_ERR_CHECK(mpi_errno);

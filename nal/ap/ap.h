@@ -23,13 +23,12 @@
 #include "transport/tcp/tcp.h"
 
 #define AP_MAGIC	0x31435041U	/* "APC1" */
-#define AP_VERSION	2U
+#define AP_VERSION	3U
 #define AP_ROOT_CARD	1		/* smartmap_publish() of local rank 0 */
 #define AP_OPS		16384U		/* calls of a rank that have not ended; a power of two */
 #define AP_BUFS		1024U		/* of these, puts of more than FR_SMALL bytes that are copied */
 #define AP_SHARE	2U		/* one target may have a half of either */
 #define AP_PARK		(1U << 20)	/* bytes of frames that wait for a rank */
-#define AP_PORTS	1024
 #define AP_SMALL	1024U		/* such a frame is kept in a small place */
 
 /* A call, from its begin to its end. The rank's while it is free and until it is posted, then the engine's. */
@@ -104,10 +103,9 @@ struct ap_card {
 	uint64_t size, va;		/* of all, bytes; where it is mapped in each process */
 	uint32_t state;			/* enum ap_state, futex */
 	uint32_t n_local, n_far, nodes, node;
-	uint16_t port;
-	struct tcp_bind bind_to;	/* where the engine is to listen, */
-	int n_ports;			/* and at which: the first of these that is free */
-	uint16_t ports[AP_PORTS];
+	uint16_t port;			/* where local rank 0 listens, for the engine: */
+	struct tcp_bind bind_to;	/* at these addresses, */
+	uint32_t n_listen;		/* with so many sockets */
 	struct tcp_place own;		/* where others reach it */
 	char why[256];
 	uint32_t far_mask;
@@ -121,6 +119,8 @@ struct ap_card {
 	uint32_t asleep __attribute__((aligned(P3L_LINE)));	/* the engine: ring the bell */
 	pthread_mutex_t lock __attribute__((aligned(P3L_LINE)));	/* robust */
 	uint32_t broken;		/* the engine has died inside: nobody goes in */
+	uint32_t lives;			/* [lock] engines that have begun: one that was killed has a successor */
+	int64_t died_at;		/* [lock] when that was seen; 0: it lives */
 	/* [lock] Local rank + 1 of who is inside and touches only what is its, and connections; of who has died so.
 	 * Before the engine has seen to that, no rank goes in. */
 	uint32_t inside, victim;
@@ -151,6 +151,8 @@ struct ap_card *ap_card_make(void *here, uint64_t size, uint32_t n_local, uint32
 /* Another process: @here is what it sees through its window. NULL, errno: not our version, or the address is taken. */
 struct ap_card *ap_card_map(void *here, uint64_t room);
 void ap_card_unmap(struct ap_card *c);
+/* Has a process died inside, so that nobody can go on for it? Does not wait. */
+bool ap_card_torn(struct ap_card *c);
 /* [lock] Memory of the card, zeroed, for good; NULL: it is full. */
 void *ap_card_get(struct ap_card *c, uint64_t n);
 /* Far process @index can be found from now on; index of @id, or -1. */

@@ -219,6 +219,18 @@ int ap_card_enter(struct ap_card *c, uint32_t i, bool wait)
 	return 0;
 }
 
+bool ap_card_torn(struct ap_card *c)
+{
+	int rc = pthread_mutex_trylock(&c->lock);
+
+	if (rc == EBUSY)
+		return p3_load(&c->broken);
+	if (locked(c, rc))
+		return true;
+	ap_card_unlock(c);
+	return false;
+}
+
 int ap_card_settle(struct ap_card *c)
 {
 	struct timespec t;

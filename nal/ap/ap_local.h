@@ -9,9 +9,10 @@
  *		waits until it is not, and what is behind it in the ring too: an experiment, not for programs that
  *		switch that on and off
  *
- * A ring for each rank, in its arena: jobs are taken and end in the order in which they were posted, so a place is free
- * again when head has passed it. What is left of them when the engine dies their rank ends by itself (stage), and the
- * targets reap the records, as those of any dead mover. Written by the rank but for head and stage.
+ * A ring for each rank, in its arena: jobs are taken and end in the order in which they were posted, so a place is
+ * free again when head has passed it. What is left of them when the engine dies their rank ends by itself (see
+ * `ending'), and the targets reap the records, as those of any dead mover. Written by the rank but for head and
+ * `ending'.
  */
 #ifndef AP_LOCAL_H
 #define AP_LOCAL_H

@@ -52,7 +52,8 @@ bool ap_poll_open(struct ap *ap)
 	p->live = calloc(ap->card->nodes, sizeof(*p->live));
 	if (!p->lent || !p->live || !ap_side_open(&p->side, ap->card, ap->ni->env.self, &ap->env, &p->net))
 		return false;
-	p->side.self_copy = ap->self_copy;
+	p->side.own_copy = nal_own_copy;
+	p->side.owner = &ap->env;
 	for (uint32_t i = 0; i < p->nodes; i++)
 		p->lent[i].out = p->lent[i].in = -1;
 	p->often = p->mask = n - 1;

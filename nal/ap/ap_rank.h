@@ -42,9 +42,13 @@ struct ap {
 	bool master;			/* PTL_LOCKS=master; else, from so many bytes on: */
 	uint64_t lend_min;
 	int bell;
-	bool self_copy;			/* process_vm_readv() works on ourselves */
 	pid_t owner;
 	struct gp_cards cards;
+	/* Local rank 0: the sockets that the engine listens at, which stay; when it started one last */
+	int listen[TCP_ADDRS];
+	uint32_t n_listen;
+	int64_t spawned_at;
+	uint32_t lives;			/* card->lives, as far as we have seen */
 	struct ap_poll poll;
 	pthread_mutex_t lock;		/* all below */
 	bool poke;			/* a call has found the engine asleep */
@@ -61,6 +65,7 @@ extern struct ap *ap_the;
 /* nal_ap.c */
 void ap_broken(struct ap *ap);
 void ap_take_parked(struct ap *ap);
+void ap_look_after(struct ap *ap);	/* is there an engine, and the same? */
 
 /* ap_local.c: calls to ranks of the node where ap->local is set, as in nal.h */
 bool ap_local_open(struct ap *ap);	/* false: no memory */
@@ -84,8 +89,16 @@ void ap_poll_rest(struct ap *ap);
 int ap_start(struct nal_ni *ni, const struct p3l_setup *s);
 void ap_stop(struct nal_ni *ni);
 void ap_at_exit(void);
+/* From now on whoever connects is refused: to the other nodes this one is gone. */
+void ap_close_listeners(struct ap *ap);
+/* The engine is not there: another one is started, or (ap_broken()) there will be none. */
+void ap_without_engine(struct ap *ap);
 
-/* ap_spawn.c: start ptl-nic, which is nobody's child. 0; or -1 with a sentence in @why. @box: smartmap_guest_box() */
-int ap_spawn(uint32_t n_local, uint64_t card, int box, char *why, size_t len);
+/*
+ * ap_spawn.c: start ptl-nic, which is nobody's child. 0; or -1 with a sentence in @why. @box: smartmap_guest_box();
+ * @listen: where it listens; all above the descriptors that it gets them as (AP_FDS).
+ */
+#define AP_FDS 16
+int ap_spawn(uint32_t n_local, uint64_t card, int box, const int *listen, uint32_t n_listen, char *why, size_t len);
 
 #endif

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,24 +38,13 @@ static struct ap_near *near_of(const struct fr_engine *e)
 	return e->wake_arg;
 }
 
-/* Into, or out of, our own memory, which may not be there. */
-static bool own_copy(const struct ap_side *s, bool to, uint64_t addr, void *buf, uint64_t len)
-{
-	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
-
-	if (!s->self_copy)
-		return false;
-	return (to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) :
-		     process_vm_readv(getpid(), &own, 1, &other, 1, 0)) == (ssize_t)len;
-}
-
 static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
 	const struct ap_near *k = near_of(e);
 	void *at = (void *)(uintptr_t)(e->mask ? e->window | (addr & e->mask) : addr);
 
 	if (!direct && (int)k->i == k->side->self)
-		return own_copy(k->side, to, addr, buf, len);
+		return k->side->own_copy(to, addr, buf, len);
 	if (!direct)
 		return !(to ? smartmap_write((int)k->i, (void *)(uintptr_t)addr, buf, len) :
 			      smartmap_read((int)k->i, buf, (const void *)(uintptr_t)addr, len));
@@ -67,13 +55,24 @@ static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_
 	return true;
 }
 
-static void wake(void *arg)
+static bool reaches(struct fr_engine *e, uint64_t addr, uint64_t len)
 {
-	struct p3l_ni *l = ((struct ap_near *)arg)->l;
+	const struct ap_near *k = near_of(e);
 
+	return (int)k->i == k->side->self ? smartmap_adopted((const void *)(uintptr_t)addr, len) :
+	       smartmap_reachable((int)k->i, (const void *)(uintptr_t)addr, len);
+}
+
+void ap_wake(struct p3l_ni *l)
+{
 	p3_fence();				/* M:sleep.fence */
 	if (p3_load(&l->sleeping) && p3_xchg(&l->sleeping, 0))
 		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void wake(void *arg)
+{
+	ap_wake(((struct ap_near *)arg)->l);
 }
 
 static void *more(void *arg)
@@ -137,6 +136,7 @@ struct fr_engine *ap_engine(struct ap_side *s, uint32_t i)
 	e->link = &side_link;
 	e->ctx = s;
 	e->copy = copy;
+	e->reaches = reaches;
 	e->wake = wake;
 	e->wake_arg = k;
 	e->more = more;
@@ -144,6 +144,7 @@ struct fr_engine *ap_engine(struct ap_side *s, uint32_t i)
 	e->ended = ended;
 	e->ended_arg = k;
 	e->park = park;
+	e->owner = s->owner;
 	e->window = smartmap_view_.window[i];
 	e->mask = (int)i == s->self ? 0 : smartmap_view_.mask;
 	e->bulk = s->net->ops->bulk;
@@ -171,21 +172,27 @@ void ap_side_close(struct ap_side *s)
 	s->near = NULL;
 }
 
+struct p3l_ni *ap_region(uint32_t i, uint32_t n)
+{
+	struct p3l_ni *l;
+	uint64_t mask, at;
+
+	if (smartmap_attach((int)i))
+		return NULL;
+	mask = smartmap_view_.mask;
+	at = (uintptr_t)smartmap_lookup((int)i, ROOT_NI);
+	l = at ? smartmap_remote((int)i, (void *)(uintptr_t)at) : NULL;
+	return l && p3l_ni_sane(l, mask + 1 - (at & mask)) && l->slot == i && l->n_slots == n + 1 ? l : NULL;
+}
+
 bool ap_near_open(struct ap_side *s, uint32_t i)
 {
 	struct ap_near *k = &s->near[i];
-	uint64_t mask, at, room;
+	uint64_t mask;
 
-	if (smartmap_attach((int)i))
-		return false;
+	k->l = ap_region(i, s->card->n_local);
 	mask = smartmap_view_.mask;
-	at = (uintptr_t)smartmap_lookup((int)i, ROOT_NI);
-	k->l = at ? smartmap_remote((int)i, (void *)(uintptr_t)at) : NULL;
-	if (!k->l || !p3l_ni_sane(k->l, mask + 1 - (at & mask)) || k->l->slot != i ||
-	    k->l->n_slots != s->card->n_local + 1)
-		return false;
-	room = mask + 1 - (s->card->rank[i].ring & mask);
-	if (room < sizeof(*k->ring))
+	if (!k->l || mask + 1 - (s->card->rank[i].ring & mask) < sizeof(*k->ring))
 		return false;
 	k->ring = smartmap_remote((int)i, (void *)(uintptr_t)s->card->rank[i].ring);
 	return true;

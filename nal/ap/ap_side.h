@@ -28,8 +28,9 @@ struct ap_side {
 	struct ap_card *card;
 	uint32_t id;
 	int self;			/* own local rank, or -1 */
-	bool self_copy;			/* process_vm_readv() works on ourselves */
+	bool (*own_copy)(bool to, uint64_t addr, void *buf, uint64_t len);	/* of @self: nal_own_copy() */
 	struct p3l_env env;
+	const struct p3l_env *owner;	/* of @self: its own, by which it takes what only it may match; or NULL */
 	const struct transport *net;
 	struct ap_near *near;		/* [n_local] */
 	int64_t now, busy;		/* time of this turn; when something has happened last */
@@ -43,6 +44,10 @@ bool ap_side_open(struct ap_side *s, struct ap_card *card, uint32_t id, const st
 void ap_side_close(struct ap_side *s);
 /* Find ring and region of local rank @i, which has joined. False: they make no sense. */
 bool ap_near_open(struct ap_side *s, uint32_t i);
+/* The region of local rank @i of @n, which may be touched through its window. NULL: not there, or it makes no sense. */
+struct p3l_ni *ap_region(uint32_t i, uint32_t n);
+/* An event may have been logged there. */
+void ap_wake(struct p3l_ni *l);
 
 /* [lock] all below */
 

@@ -34,10 +34,10 @@ static bool others_ended(void)
 	return !waitid(P_ALL, 0, &i, WEXITED | WNOHANG | WNOWAIT) && i.si_pid;
 }
 
-int ap_spawn(uint32_t n_local, uint64_t card, int box, char *why, size_t len)
+int ap_spawn(uint32_t n_local, uint64_t card, int box, const int *listen, uint32_t n_listen, char *why, size_t len)
 {
 	const char *path = p3_knobs_get(NULL)->nic;
-	char size[16], addr[24], *argv[] = { (char *)(uintptr_t)"ptl-nic", size, addr, NULL };
+	char size[16], addr[24], n[16], *argv[] = { (char *)(uintptr_t)"ptl-nic", size, addr, n, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	struct timespec now = { 0, 0 };
@@ -50,6 +50,7 @@ int ap_spawn(uint32_t n_local, uint64_t card, int box, char *why, size_t len)
 		path = P3_LIBEXECDIR "/ptl-nic";
 	snprintf(size, sizeof(size), "%u", n_local);
 	snprintf(addr, sizeof(addr), "%llx", (unsigned long long)card);
+	snprintf(n, sizeof(n), "%u", n_listen);
 	sigemptyset(&none);
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
@@ -60,6 +61,8 @@ int ap_spawn(uint32_t n_local, uint64_t card, int box, char *why, size_t len)
 	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&fa, box, BOX_FD);
+	for (uint32_t i = 0; i < n_listen; i++)
+		posix_spawn_file_actions_adddup2(&fa, listen[i], BOX_FD + 1 + (int)i);
 	posix_spawnattr_init(&at);
 	posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&at, &none);

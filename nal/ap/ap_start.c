@@ -13,9 +13,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +25,8 @@
 
 #define SPIN_NS		50000		/* that an engine looks around before it sleeps, on a core of its own; */
 #define SPIN_SHARED_NS	5000		/* and where somebody else may need it */
+#define PORTS 1024		/* of a list of ports, at most */
+#define SPAWN_NS 1000000000	/* between two engines */
 #define NAP_NS 20000000		/* between two looks whether who is waited for lives */
 
 static int64_t now_ns(void)
@@ -35,12 +37,10 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool probe_self_copy(void)
+void ap_close_listeners(struct ap *ap)
 {
-	int a = 7, b = 0;
-	struct iovec own = { &b, sizeof(b) }, other = { &a, sizeof(a) };
-
-	return process_vm_readv(getpid(), &own, 1, &other, 1, 0) == sizeof(b) && b == 7;
+	while (ap->n_listen)
+		close(ap->listen[--ap->n_listen]);
 }
 
 /* In the child of a fork: the card is not mapped there. */
@@ -50,6 +50,7 @@ static void in_child(void)
 		ap_poll_forget(ap_the);
 		if (ap_the->bell >= 0)
 			close(ap_the->bell);
+		ap_close_listeners(ap_the);
 		if (ap_the->cards.fd >= 0)
 			close(ap_the->cards.fd);
 	}
@@ -58,6 +59,7 @@ static void in_child(void)
 
 static void ap_free(struct ap *ap)
 {
+	ap_close_listeners(ap);
 	gp_cards_close(&ap->cards);
 	if (ap->card)
 		ap_poll_close(ap);
@@ -100,6 +102,64 @@ static void dismiss(struct ap *ap)
 	bell_if(ap->card);
 }
 
+/* Above what the engine gets them as. -1, errno */
+static int move_up(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, AP_FDS), err = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return high;
+}
+
+/* 0; -1 and @why. */
+static int listen_for(struct ap *ap, uint32_t pid, char *why, size_t len)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	struct ap_card *c = ap->card;
+	uint16_t ports[PORTS];
+	int n = gp_ports(k->pid2port, k->portlist, pid, ports, PORTS, why, len), rc;
+
+	if (n < 0)
+		return -1;
+	rc = tcp_listen(&c->bind_to, ports, n, &c->port, ap->listen);
+	for (int i = 0; i < rc; i++) {
+		ap->listen[i] = move_up(ap->listen[i]);
+		if (ap->listen[i] < 0) {
+			int err = errno;
+
+			for (int j = 0; j < rc; j++)
+				if (j != i)
+					close(ap->listen[j]);
+			rc = -err;
+		}
+	}
+	if (rc < 0) {
+		snprintf(why, len, n && ports[0] ? "no port to listen at (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE): %s" :
+			 "no port to listen at: %s", strerror(-rc));
+		return -1;
+	}
+	c->n_listen = ap->n_listen = (uint32_t)rc;
+	return 0;
+}
+
+/* 0; -1 and @why. */
+static int spawn(struct ap *ap, char *why, size_t len)
+{
+	int box = move_up(smartmap_guest_box()), rc;
+
+	if (box < 0) {
+		snprintf(why, len,
+			 "the memory files of the ranks cannot be handed to the engine: the program has called "
+			 "smartmap_init() without room for a guest, or too many descriptors are under way (ulimit -n)");
+		return -1;
+	}
+	rc = ap_spawn(ap->job->local_size, (uintptr_t)ap->card_here, box, ap->listen, ap->n_listen, why, len);
+	close(box);
+	return rc;
+}
+
 /* PTL_OK; or a code, and @why. */
 static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 {
@@ -109,7 +169,6 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	uint64_t size = ap_card_size(job->local_size, n_far, job->nodes);
 	int64_t until = now_ns() + k->init_timeout_s * 1000000000;
 	struct ap_card *c;
-	int box, rc;
 
 	if (strcmp(k->links, "none")) {
 		snprintf(why, len, "PTL_LINKS: the engine has no model of links; use PTL_NAL=gp");
@@ -133,22 +192,7 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	c->patience = (double)k->init_timeout_s;
 	c->verbs = (int)k->verbs;
 	snprintf(c->iface, sizeof(c->iface), "%s", k->iface);
-	box = smartmap_guest_box();
-	if (box < 0) {
-		snprintf(why, len,
-			 "the memory files of the ranks cannot be handed to the engine: the program has called "
-			 "smartmap_init() without room for a guest, or too many descriptors are under way (ulimit -n)");
-		return PTL_FAIL;
-	}
-	rc = gp_places(job, &c->own, &c->bind_to, why, len);
-	if (!rc) {
-		c->n_ports = gp_ports(k->pid2port, k->portlist, pid, c->ports, AP_PORTS, why, len);
-		rc = c->n_ports < 0;
-	}
-	if (!rc)
-		rc = ap_spawn(job->local_size, (uintptr_t)ap->card_here, box, why, len);
-	close(box);
-	if (rc)
+	if (gp_places(job, &c->own, &c->bind_to, why, len) || listen_for(ap, pid, why, len) || spawn(ap, why, len))
 		return PTL_FAIL;
 	while ((state = p3_load_acq(&c->state)) == AP_STARTING && now_ns() < until)
 		ap_wait(&c->state, state, NAP_NS);
@@ -200,6 +244,61 @@ static int meet(struct ap *ap, char *why, size_t len)
 	return rc;
 }
 
+/* ---- an engine that was killed ---- */
+
+/*
+ * While it slept, it held nothing: all that is under way stands in rings and card, and another one goes on with it. The
+ * sockets that it listened at are still ours, so others wait to be let in. Local rank 0 starts it, when it looks.
+ */
+void ap_without_engine(struct ap *ap)
+{
+	struct ap_card *c = ap->card;
+	struct ap_rank *first = &c->rank[0];
+	int64_t now = now_ns();
+	char why[400] = "";
+	uint32_t state;
+	bool hope;
+
+	if (ap_card_lock(c)) {
+		ap_broken(ap);
+		return;
+	}
+	if (p3_load(&ap->me->state) == AP_R_LEFT) {	/* it has ended behind us */
+		ap_card_unlock(c);
+		return;
+	}
+	state = p3_load(&first->state);
+	if (!c->died_at)
+		c->died_at = now;
+	/* who is at its end has been told of no other engine, nor has anybody then the means to make one */
+	hope = c->line && c->lives <= (uint32_t)p3_knobs_get(NULL)->nic_heirs && smartmap_alive(0) &&
+	       (state == AP_R_JOINED || state == AP_R_LEAVING) && p3_load(&c->state) == AP_READY &&
+	       now - c->died_at < (int64_t)(c->patience * 1e9);
+	if (hope)
+		ap_poll_cut(ap);	/* what only we hold open ends for the others, too */
+	if (hope && first == ap->me && now - ap->spawned_at > SPAWN_NS &&
+	    !smartmap_alive((int)ap->ni->n_peers)) {
+		ap->spawned_at = now;
+		if (spawn(ap, why, sizeof(why))) {
+			p3_warn("%s", why);
+			hope = false;
+		}
+	}
+	ap_card_unlock(c);
+	if (!hope)
+		ap_broken(ap);
+}
+
+/* The engine lives as long as there is hope for another one, since that will end what it had begun. */
+static bool alive(uint32_t slot)
+{
+	struct ap *ap = ap_the;
+
+	if (smartmap_alive((int)slot))
+		return true;
+	return ap && slot == ap->ni->n_peers && !ap->broken && !ap_card_torn(ap->card);
+}
+
 /* ---- all ---- */
 
 /* Come in: map the card, make the ring. */
@@ -218,6 +317,7 @@ static int join(struct ap *ap, uint32_t pid, char *why, size_t len)
 		snprintf(why, len, "the engine's state cannot be mapped: %s", strerror(errno));
 		return PTL_FAIL;
 	}
+	ap->lives = p3_load(&ap->card->lives);
 	me = ap->me = &ap->card->rank[job->local_rank];
 	me->nid = job->nid[job->rank];
 	me->pid = pid;
@@ -240,6 +340,7 @@ static int join(struct ap *ap, uint32_t pid, char *why, size_t len)
 		snprintf(why, len, "the engine cannot be woken: %s", strerror(-ap->bell));
 		return PTL_FAIL;
 	}
+	ni->env.alive = alive;
 	ap->env = ni->env;
 	ap->env.single = false;		/* what begins here ends in another process */
 	me->os_pid = getpid();
@@ -271,7 +372,6 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 	ap->poll.epoll = -1;
 	ap->cards.fd = -1;
 	ap->owner = getpid();
-	ap->self_copy = probe_self_copy();
 	pthread_mutex_init(&ap->lock, NULL);
 	if (joined && first && (rc == PTL_OK || rc == PTL_PID_INVALID)) {
 		int made = make_engine(ap, pid, why, sizeof(why));
@@ -376,8 +476,7 @@ static void let_go(struct ap *ap, struct nal_between *b)
 		if (p3_load(&me->parked))
 			ap_take_parked(ap);
 		ap_wait(&me->state, state, nap < NAP_NS ? nap : NAP_NS);
-		if (!smartmap_alive((int)ap->ni->n_peers))
-			break;
+		ap_look_after(ap);
 	}
 }
 

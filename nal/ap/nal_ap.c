@@ -16,13 +16,11 @@
  */
 #include "config.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ap_rank.h"
 #include "p3_knobs.h"
@@ -271,17 +269,16 @@ static const struct fr_link rank_link = { .send = no_link };
 
 static bool own_copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
-	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
+	void *at = (void *)(uintptr_t)addr;
 
-	if (!direct && ap_the->self_copy)
-		return (to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) :
-			     process_vm_readv(getpid(), &own, 1, &other, 1, 0)) == (ssize_t)len;
-	if (!direct && !nal_own_there(addr, len, to))
-		return false;
+	if (!buf)
+		return nal_own_there(addr, len, to);
+	if (!direct)
+		return nal_own_copy(to, addr, buf, len);
 	if (to)
-		memcpy(other.iov_base, buf, len);
+		memcpy(at, buf, len);
 	else
-		memcpy(buf, other.iov_base, len);
+		memcpy(buf, at, len);
 	return true;
 }
 
@@ -304,6 +301,7 @@ static struct fr_engine *borrow(struct ap *ap)
 	e->link = &rank_link;
 	e->ctx = NULL;
 	e->copy = own_copy;
+	e->reaches = NULL;
 	e->wake = NULL;
 	e->ended = own_ended;
 	e->ended_arg = ap->ring;
@@ -344,10 +342,10 @@ void ap_take_parked(struct ap *ap)
 	e->logged = false;
 	c->kick |= any;
 	ap_card_unlock(c);
-	if (any) {
+	if (any) {			/* answers are to leave */
 		p3_fence();
 		if (p3_load(&c->asleep))
-			ap_bell_ring(ap->bell);
+			ap_poll(ap, false);
 	}
 }
 
@@ -369,6 +367,7 @@ void ap_broken(struct ap *ap)
 	if (!ap->broken) {
 		ap->broken = true;
 		ap_poll_cut(ap);
+		ap_close_listeners(ap);
 		p3_warn("the engine of this node (ptl-nic) has ended: the other nodes cannot be reached any more");
 		collect(ap);
 		for (uint32_t i = 0; i < ap->fresh_op; i++) {
@@ -386,11 +385,29 @@ void ap_broken(struct ap *ap)
 	nal_smartmap.wake(ap->ni);
 }
 
-/* Now and then. */
-static void look_after(struct ap *ap)
+/* The bell is that of the last one: the socket gets another one at its other end, under the same number. */
+static void another(struct ap *ap)
 {
-	if (!ap->broken && !smartmap_alive((int)ap->ni->n_peers))
-		ap_broken(ap);
+	uint32_t lives = p3_load(&ap->card->lives);
+	int fd = ap_bell_find(ap->card);
+
+	if (fd < 0)
+		return;			/* it has none so far, or not any more */
+	dup3(fd, ap->bell, O_CLOEXEC);
+	close(fd);
+	ap->lives = lives;
+	ap_bell_ring(ap->bell);
+}
+
+/* Now and then. */
+void ap_look_after(struct ap *ap)
+{
+	if (ap->broken)
+		return;
+	if (!smartmap_alive((int)ap->ni->n_peers))
+		ap_without_engine(ap);
+	else if (p3_load(&ap->card->lives) != ap->lives)
+		another(ap);
 }
 
 /* ---- the rest ---- */
@@ -418,7 +435,7 @@ static void progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 			ap_poll(ap, true);
 		look(ap);
 		if (p3_unlikely(!(ap->looks % LOOKS_AFTER)))
-			look_after(ap);
+			ap_look_after(ap);
 	}
 	nal_smartmap.progress(ni, eq, sink);
 }
@@ -460,7 +477,7 @@ static void wait_(struct nal_ni *ni, int64_t ns, bool (*ready)(void *), void *ar
 		nal_smartmap.wait(ni, ns, ready, arg);
 		return;
 	}
-	look_after(r.ap);
+	ap_look_after(r.ap);
 	ap_poll_rest(r.ap);
 	nal_smartmap.wait(ni, ns, ready_or_parked, &r);
 	look(r.ap);

@@ -143,9 +143,10 @@ static void leaving(struct nic_rank *k)
 	int64_t now = c->side.now;
 	bool any = false;
 
-	if (!e->hasty) {
+	if (!e->hasty || !k->at_end) {
 		e->hasty = true;
 		fr_flush(e);
+		free(k->at_end);
 		k->at_end = calloc(c->card->n_far + 1, sizeof(*k->at_end));
 		k->until = now + 1000000000;
 	}
@@ -467,16 +468,46 @@ static bool turn(struct nic *c)
 
 /* ---- start ---- */
 
+/* Of the first engine local rank 0 hears. For a later one it sees that there is still none. */
 static int fail(struct ap_card *card, const char *fmt, const char *what)
 {
 	snprintf(card->why, sizeof(card->why), fmt, what);
-	ap_tell(&card->state, AP_FAILED);
+	if (card->lives)
+		p3_warn("ptl-nic: %s", card->why);
+	else
+		ap_tell(&card->state, AP_FAILED);
 	return 1;
 }
 
 static void *room(void *card, size_t n)
 {
 	return ap_card_get(card, n);
+}
+
+/*
+ * [lock] The engine before us was killed while it slept: all that it shared is as it should be, but for pointers into
+ * itself. What it had by itself is made anew.
+ */
+static void inherit(struct nic *c)
+{
+	struct ap_card *card = c->card;
+
+	for (uint32_t i = 0; i < card->n_local; i++) {
+		struct nic_rank *k = &c->rank[i];
+
+		k->r->set_by = 0;
+		if (!k->r->served)
+			continue;
+		if (ap_near_open(&c->side, i))
+			watch(k);
+		else
+			gone(k);
+	}
+	p3_store(&card->resting, 0);
+	p3_store(&card->asleep, 0);
+	card->kick = true;
+	card->died_at = 0;
+	p3_diag("ptl-nic: here is number %u, since the one before has been killed", card->lives + 1);
 }
 
 static int start(struct nic *c)
@@ -515,10 +546,14 @@ static int start(struct nic *c)
 	c->tcp.rank = card->node;
 	c->tcp.size = card->nodes;
 	c->tcp.patience = card->patience;
-	rc = tcp_start(&c->tcp, &card->bind_to, card->ports, card->n_ports, &card->port);
+	c->tcp.listens = card->n_listen;
+	for (uint32_t i = 0; i < card->n_listen; i++)
+		c->tcp.fd[i] = BOX_FD + 1 + (int)i;
+	c->tcp.out = card->line;		/* where one before us has left it */
+	c->tcp.changes = card->changes;
+	rc = tcp_start(&c->tcp, &card->bind_to, NULL, 0, &card->port);
 	if (rc)
-		return fail(card, card->ports[0] ? "no port to listen at (PTL_DEF_PORTLIST, PTL_PID2PORT_FILE): %s" :
-			    "no port to listen at: %s", strerror(-rc));
+		return fail(card, "the engine (ptl-nic) cannot listen: %s", strerror(-rc));
 	transport_tcp(&c->net, &c->tcp);
 	if (card->verbs != P3_NO) {
 		if (verbs_start(&c->net, &c->tcp, card->iface, card->verbs == P3_YES, stamp, why, sizeof(why)))
@@ -532,7 +567,10 @@ static int start(struct nic *c)
 			    strerror(rc));
 	if (c->net.t == &c->tcp)
 		card->line = c->tcp.out;	/* else ranks have no part in it */
-	ap_tell(&card->state, AP_LISTENING);
+	if (card->lives++)
+		inherit(c);
+	else
+		ap_tell(&card->state, AP_LISTENING);
 	return 0;
 }
 
@@ -571,16 +609,18 @@ int main(int argc, char **argv)
 	uint64_t at, mask;
 	uint32_t size;
 	pid_t pid;
-	int rc;
+	int rc, n_listen;
 
-	if (argc != 3 || fcntl(BOX_FD, F_GETFD) < 0) {
+	if (argc != 4 || fcntl(BOX_FD, F_GETFD) < 0) {
 		fprintf(stderr, "ptl-nic: the engine of libportals between nodes; libportals starts it (PTL_NAL=ap)\n");
 		return 2;
 	}
 	size = (uint32_t)strtoul(argv[1], NULL, 10);
 	at = strtoull(argv[2], NULL, 16);
-	close_from(BOX_FD + 1);
-	fcntl(BOX_FD, F_SETFD, FD_CLOEXEC);
+	n_listen = (int)strtoul(argv[3], NULL, 10);
+	close_from(BOX_FD + 1 + n_listen);
+	for (int i = 0; i <= n_listen; i++)
+		fcntl(BOX_FD + i, F_SETFD, FD_CLOEXEC);
 	pid = fork();
 	if (pid)
 		_exit(pid < 0);
@@ -597,10 +637,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	nic.card = card;
-	if (start(&nic))
+	if (p3_load(&card->state) == AP_STARTING) {	/* the first: nobody else is here */
+		if (start(&nic) || ap_card_lock(card))
+			return 1;
+	} else if (ap_card_lock(card)) {
 		return 1;
-	if (ap_card_lock(card))
+	} else if (start(&nic)) {
+		ap_card_unlock(card);		/* else nobody could follow */
 		return 1;
+	}
 	nic.side.busy = ap_now();
 	while (turn(&nic))
 		;

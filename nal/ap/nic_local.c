@@ -12,12 +12,8 @@
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "ap_local.h"
 #include "nic.h"
@@ -25,7 +21,6 @@
 #define PIECE		(256u << 10)	/* bytes at a turn */
 #define CALLS		64		/* of a rank at a turn */
 _Static_assert(WIRE_SWAP_MAX <= FR_SMALL, "what a swap brings has its place before its length is known");
-#define ROOT_NI		0		/* what nal/smartmap publishes */
 
 struct nic_near {
 	struct p3l_ni *l;
@@ -56,19 +51,12 @@ bool nic_local_open(struct nic *c)
 static struct p3l_ni *region(struct nic_local *w, uint32_t i)
 {
 	struct nic_near *k;
-	struct p3l_ni *l;
-	uint64_t mask, at;
 
 	if (i >= w->nic->card->n_local)
 		return NULL;
 	k = &w->near[i];
-	if (k->l || smartmap_attach((int)i))
-		return k->l;
-	mask = smartmap_view_.mask;
-	at = (uintptr_t)smartmap_lookup((int)i, ROOT_NI);
-	l = at ? smartmap_remote((int)i, (void *)(uintptr_t)at) : NULL;
-	if (l && p3l_ni_sane(l, mask + 1 - (at & mask)) && l->slot == i && l->n_slots == w->nic->card->n_local + 1)
-		k->l = l;
+	if (!k->l)
+		k->l = ap_region(i, w->nic->card->n_local);
 	return k->l;
 }
 
@@ -100,13 +88,6 @@ bool nic_local_left(struct nic *c)
 bool nic_local_idle(struct nic *c, uint32_t i)
 {
 	return !has_jobs(c->local, i);
-}
-
-static void wake(struct p3l_ni *l)
-{
-	p3_fence();				/* M:sleep.fence */
-	if (p3_load(&l->sleeping) && p3_xchg(&l->sleeping, 0))
-		syscall(SYS_futex, &l->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 static uint32_t fail_of(int rc)
@@ -192,7 +173,7 @@ static bool end_lent(struct nic_local *w, struct p3l_ni *t, struct p3l_op *op, u
 	bool ack = p3l_target_end(&w->nic->side.env, t, op, fail);
 
 	p3_cas32(&op->state, P3L_OP_DONE, P3L_OP_IDLE);
-	wake(t);
+	ap_wake(t);
 	return ack;
 }
 
@@ -309,7 +290,11 @@ static int swap(struct nic_local *w, uint32_t t, const struct p3l_op *o, char *b
 		if (!p3l_walk_next(&walk, &at, &len)) {
 			rc = -EFAULT;
 		} else if (o->mdflags & P3L_MD_DIRECT) {
-			p3l_swap_bytes(smartmap_remote((int)t, (void *)(uintptr_t)at), buf, len);
+			if (!p3l_step(o->type, smartmap_remote((int)t, (void *)(uintptr_t)at), buf, len,
+				      o->rlength, o->hdr_data))
+				rc = -EFAULT;
+		} else if (p3l_is_atomic(o->type)) {
+			rc = -EFAULT;		/* the kernel's copies are none */
 		} else {
 			memcpy(new, buf, len);
 			rc = bytes(t, false, at, buf, len, false);
@@ -339,7 +324,7 @@ static bool call(struct nic_local *w, uint32_t i, struct ap_job *j, uint8_t *buf
 	struct p3l_ni *l = w->near[i].l, *t = region(w, j->target);
 	struct fr_req *q = &j->q;
 	uint64_t want = q->h.rlength, off = 0, mlength = 0;
-	bool ack = false, put = q->type == WIRE_PUT, swaps = q->type == WIRE_GETPUT;
+	bool ack = false, put = q->type == WIRE_PUT, swaps = p3l_is_step(q->h.type);
 	uint32_t fail = PTL_NI_OK;
 	struct place from, there;
 	struct p3l_op *op;
@@ -364,7 +349,7 @@ static bool call(struct nic_local *w, uint32_t i, struct ap_job *j, uint8_t *buf
 		p3_store_rel(&j->ending, 1);
 		if (q->sending)
 			p3l_send_end(env, l, &q->send, PTL_NI_OK);
-		wake(l);
+		ap_wake(l);
 		return true;
 	}
 	off = op->moff;
@@ -402,8 +387,8 @@ static bool call(struct nic_local *w, uint32_t i, struct ap_job *j, uint8_t *buf
 	if (ack)
 		p3l_ack(env, l, (struct p3l_ref){ q->h.md, q->h.md_gen }, j->target, q->h.pt, q->h.match_bits, off,
 			want, mlength);
-	wake(t);
-	wake(l);
+	ap_wake(t);
+	ap_wake(l);
 	return true;
 }
 
@@ -418,7 +403,7 @@ static bool one(struct nic_local *w, uint32_t i, struct ap_job *j, uint32_t n)
 		return true;
 	if (!copy_on(w, i, j))
 		return false;
-	wake(w->near[i].l);
+	ap_wake(w->near[i].l);
 	return true;
 }
 

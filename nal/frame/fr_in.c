@@ -185,36 +185,67 @@ static enum verdict put_aside(struct fr_engine *e, struct fr_peer *p, const stru
 	return TAKEN;
 }
 
-bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame)
+/*
+ * A put that is one frame, by its owner: from begin to end. False: the portal has no room. He touches what he has
+ * named, as he does for what comes by his inbox.
+ */
+static bool whole_put(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
 {
-	struct wire_hdr h;
 	struct p3l_hdr c;
 	struct p3l_op *op;
 	enum p3l_verdict v;
 	bool ack = false;
 
-	if (wire_decode(frame, WIRE_HDR, &h) != WIRE_OK)	/* somebody has written over it */
-		return true;
-	core_hdr(p, &h, P3L_PUT, &c);
+	core_hdr(p, h, P3L_PUT, &c);
 	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
 		return false;
-	p->parked--;
 	if (v == P3L_MATCHED) {
-		uint64_t off = op->moff, mlength = op->mlength < h.paylen ? op->mlength : h.paylen;
-		bool good = fr_copy(e, true, op->start, op->iov, op->iov_n, off, op->mdflags & P3L_MD_DIRECT,
-				    (uint8_t *)(uintptr_t)(frame + WIRE_HDR), mlength);
+		uint64_t off = op->moff, mlength = op->mlength < h->paylen ? op->mlength : h->paylen;
+		bool good = fr_copy(e, true, op->start, op->iov, op->iov_n, off, true, (uint8_t *)(uintptr_t)data,
+				    mlength);
 
-		ack = p3l_target_end(&e->env, e->l, op, good ? PTL_NI_OK : PTL_NI_FAULT_NP) && h.md != WIRE_NO_MD;
+		ack = p3l_target_end(&e->env, e->l, op, good ? PTL_NI_OK : PTL_NI_FAULT_NP) && h->md != WIRE_NO_MD;
 		if (ack && !p->gone)
-			fr_queue(p, answer(e, p, &h, WIRE_ACK, off, mlength));
+			fr_queue(p, answer(e, p, h, WIRE_ACK, off, mlength));
 		e->logged = true;
 	} else {
 		p->dropped++;
 	}
-	if (h.md != WIRE_NO_MD && !ack)
-		fr_finished(p, h.req);
+	if (h->md != WIRE_NO_MD && !ack)
+		fr_finished(p, h->req);
 	return true;
+}
+
+bool fr_parked(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame)
+{
+	struct wire_hdr h;
+
+	if (wire_decode(frame, WIRE_HDR, &h) == WIRE_OK) {	/* else somebody has written over it */
+		if (!whole_put(e, p, &h, frame + WIRE_HDR))
+			return false;
+		p->parked--;
+	}
+	return true;
+}
+
+/* As fr_parked(), at once: the owner himself runs this, and nothing that is parked would be overtaken. */
+static bool put_own(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
+{
+	struct p3l_env mover = e->env;
+	uint32_t want = p->want;
+	bool done;
+
+	if (!e->owner || p->parked || !data || h->paylen != h->rlength || h->rlength > FR_COPY)
+		return false;
+	if (h->md != WIRE_NO_MD)
+		p->want++;
+	e->env = *e->owner;
+	done = whole_put(e, p, h, data);
+	e->env = mover;
+	if (!done)
+		p->want = want;
+	return done;
 }
 
 static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
@@ -227,7 +258,7 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 	if (in->on || !number_ok(p, h))
 		return WRONG;
 	if (for_owner(e, p, h->pt))
-		return put_aside(e, p, h, data);
+		return put_own(e, p, h, data) ? TAKEN : put_aside(e, p, h, data);
 	core_hdr(p, h, P3L_PUT, &c);
 	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
@@ -244,7 +275,7 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 		in->iov = op->iov;
 		in->iov_n = op->iov_n;
 		in->off = op->moff;
-		in->direct = op->mdflags & P3L_MD_DIRECT;
+		in->direct = fr_direct(e, op->mdflags, in->start, in->iov, in->off, in->room);
 	} else {
 		p->dropped++;
 	}
@@ -263,7 +294,7 @@ static enum verdict data_frame(struct fr_engine *e, struct fr_peer *p, const str
 	return TAKEN;
 }
 
-/* ---- a get, a getput ---- */
+/* ---- a get, a getput, an atomic operation ---- */
 
 /* A request that is answered with bytes of the target: its record in *@op, its reply in *@m; NULL: it was dropped. */
 static enum verdict begin_read(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, enum p3l_type type,
@@ -315,7 +346,7 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 	m->iov = op->iov;
 	m->iov_n = op->iov_n;
 	m->off = op->moff;
-	m->direct = op->mdflags & P3L_MD_DIRECT;
+	m->direct = fr_direct(e, op->mdflags, m->start, m->iov, m->off, m->len);
 	if (m->len <= FR_SMALL)
 		m->buf = m->small;
 	else if (e->link->breaks && m->len <= FR_COPY)
@@ -331,10 +362,14 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 	return TAKEN;
 }
 
-/* Exchange @n bytes at the record's place with @buf, under the locks of swap.c. */
+/*
+ * Exchange @n bytes at the record's place with @buf, or operate on them, under the locks of swap.c. What another
+ * process reaches by the kernel only is no place for an atomic operation.
+ */
 static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uint64_t n)
 {
 	bool good = true, direct = op->mdflags & P3L_MD_DIRECT;
+	uint32_t type = op->type;
 	struct p3l_swap locks;
 	struct p3l_walk w;
 	uint64_t at, len;
@@ -350,20 +385,16 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 		if (!p3l_walk_next(&w, &at, &len)) {
 			good = false;
 		} else if (direct) {
-			p3l_swap_bytes(fr_at(e, at), buf, len);
+			good = p3l_step(type, fr_at(e, at), buf, len, op->rlength, op->hdr_data);
+		} else if (!foreign(e)) {
+			good = e->copy(e, true, at, NULL, len, false) &&
+			       p3l_step(type, (void *)(uintptr_t)at, buf, len, op->rlength, op->hdr_data);
 		} else {
 			uint8_t new[P3L_MAX_GETPUT];
 
 			p3l_copy(new, buf, len);
-			/* is it there, for reading and writing? Then it may be exchanged by instructions; from another
-			 * process only by the kernel */
-			good = e->copy(e, false, at, buf, len, false) &&
-			       e->copy(e, true, at, foreign(e) ? new : buf, len, false);
-			if (foreign(e))
-				continue;
-			p3l_copy(buf, new, len);
-			if (good)
-				p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
+			good = !p3l_is_atomic(type) && e->copy(e, false, at, buf, len, false) &&
+			       e->copy(e, true, at, new, len, false);
 		}
 	}
 	p3l_swap_unlock(e->l, &locks);
@@ -374,7 +405,8 @@ static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct 
 {
 	struct fr_msg *m;
 	struct p3l_op *op;
-	enum verdict v = begin_read(e, p, h, P3L_GETPUT, &op, &m);
+	enum p3l_type type = h->type == WIRE_ATOMIC ? (enum p3l_type)(P3L_FETCH + h->op - 1) : P3L_GETPUT;
+	enum verdict v = begin_read(e, p, h, type, &op, &m);
 
 	if (!m)
 		return v;
@@ -427,7 +459,8 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 		in->iov = w->reply.iov;
 		in->iov_n = w->reply.iov_n;
 		in->off = w->reply.off;
-		in->direct = !foreign(e) || (w->reply.flags & P3L_MD_DIRECT);	/* as it was when the get was called */
+		/* as it was when the get was called */
+		in->direct = !foreign(e) || fr_direct(e, w->reply.flags, in->start, in->iov, in->off, in->room);
 		e->logged = true;
 	} else {
 		fr_wait_done(e, w);
@@ -474,7 +507,7 @@ static bool go_on(struct fr_engine *e, struct fr_peer *p)
 static bool settled(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint8_t type, uint16_t flags,
 		    uint64_t rlength)
 {
-	if (type == WIRE_PUT || type == WIRE_GET || type == WIRE_GETPUT) {
+	if (type == WIRE_PUT || type == WIRE_GET || type == WIRE_GETPUT || type == WIRE_ATOMIC) {
 		p->in_count++;
 		p->in_length += rlength;
 	}
@@ -542,7 +575,8 @@ static enum headed head(struct fr_engine *e, struct fr_peer *p, const struct wir
 	switch (h->type) {
 	case WIRE_PUT: v = put(e, p, h, data); break;
 	case WIRE_GET: v = get(e, p, h); break;
-	case WIRE_GETPUT: v = getput(e, p, h, data); break;
+	case WIRE_GETPUT:
+	case WIRE_ATOMIC: v = getput(e, p, h, data); break;
 	case WIRE_ACK: v = ack(e, p, h); break;
 	case WIRE_REPLY: v = reply(e, p, h, data); break;
 	case WIRE_DATA: v = data_frame(e, p, h, data); break;

@@ -174,6 +174,13 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 	return true;
 }
 
+/* Are all bytes of a message where they may be touched? Asked once, for those that are not copied at once. */
+bool fr_direct(struct fr_engine *e, uint32_t mdflags, uint64_t start, uint64_t iov, uint64_t off, uint64_t len)
+{
+	return (mdflags & P3L_MD_DIRECT) ||
+	       (e->reaches && !iov && len > FR_COPY && e->reaches(e, start + off, len));
+}
+
 /* Where these bytes are here: entries of @v, at most @max; *@n bytes are in them. */
 uint32_t fr_segments(struct fr_engine *e, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, uint64_t len,
 		     struct wire_vec *v, uint32_t max, uint64_t *n)
@@ -364,7 +371,7 @@ int fr_begin_getput(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr 
 	if (rc != PTL_OK)
 		return rc;
 	h->rlength = r->rlength = r->mlength = s->len;
-	q->type = WIRE_GETPUT;
+	q->type = h->type == P3L_GETPUT ? WIRE_GETPUT : WIRE_ATOMIC;
 	q->h = *h;
 	q->len = s->len;
 	q->sending = false;
@@ -395,6 +402,8 @@ static void fill(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q,
 		m->h.md = q->h.md;
 		m->h.md_gen = q->h.md_gen;
 	}
+	if (q->type == WIRE_ATOMIC)
+		m->h.op = 1 + (uint32_t)q->h.type - P3L_FETCH;
 	if (q->type != WIRE_PUT) {
 		m->h.loffset = q->reply.off;
 		m->reply = q->reply;
@@ -408,7 +417,7 @@ static void fill(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q,
 		m->iov = q->send.iov;
 		m->iov_n = q->send.iov_n;
 		m->off = q->send.loff;
-		m->direct = q->send.flags & P3L_MD_DIRECT;
+		m->direct = fr_direct(e, q->send.flags, m->start, m->iov, m->off, m->len);
 	}
 }
 

@@ -234,9 +234,14 @@ struct fr_engine {
 	struct p3l_env env;
 	const struct fr_link *link;
 	void *ctx;			/* the link's */
-	/* Bytes between @buf and memory of this process, to it when @to: false: not there. @direct: it is known
-	 * to be. */
+	/*
+	 * Bytes between @buf and memory of this process, to it when @to: false: not there. @direct: it is known to be.
+	 * @buf NULL: only say whether it is there to be written; asked of an engine that the owner runs.
+	 */
 	bool (*copy)(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
+	/* Or NULL: may these bytes of the owner's be touched as those of direct MDs are? Asked for long messages in MDs
+	 * that are not direct as a whole, such as one over all of a process. */
+	bool (*reaches)(struct fr_engine *e, uint64_t addr, uint64_t len);
 	void (*wake)(void *arg);	/* an event may have been logged */
 	void *wake_arg;
 	/* A part of a call with a token, fr_post(), is over: its message; what was to come back, if anything was. */
@@ -254,6 +259,7 @@ struct fr_engine {
 	 * gives it to fr_parked(); those behind it for other portals go on. False: no room, it will be sent again.
 	 */
 	bool (*park)(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
+	const struct p3l_env *owner;	/* his, where he runs this himself and need not be waited for; or NULL */
 	/* FR_BLOCK bytes, which stay until the engine is given up, or NULL; NULL itself: what is in here must do */
 	void *(*more)(void *arg);
 	void *more_arg;
@@ -305,7 +311,7 @@ int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct 
  * owner's terms, must stay until the message's end, told by fr_engine.ended(@token) as often as fr_parts() says.
  */
 struct fr_req {
-	uint8_t type;			/* enum wire_type: PUT, GET, GETPUT */
+	uint8_t type;			/* enum wire_type: PUT, GET, GETPUT, ATOMIC */
 	bool sending;			/* bytes stand in the MD: send is valid */
 	struct p3l_hdr h;
 	uint64_t len;			/* bytes that go along */

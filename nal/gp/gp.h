@@ -65,7 +65,6 @@ struct gp {
 	uint32_t hash_mask;
 	uint32_t *hash;			/* of ids: index + 1 in far */
 	uint32_t told;			/* how many could not be reached: the first is worth a warning */
-	bool self_copy;			/* process_vm_readv() works on ourselves */
 	struct fr_engine *e;
 	struct gp_block *blocks;	/* of e->more() */
 };

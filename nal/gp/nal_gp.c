@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,20 +117,16 @@ static const struct fr_link tcp_link = { .send = link_send, .send_some = link_se
 /* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
 static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
 {
-	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
-	ssize_t n;
+	void *at = (void *)(uintptr_t)addr;
 
-	if (!direct && the_gp->self_copy) {
-		n = to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) : process_vm_readv(getpid(), &own, 1,
-			&other, 1, 0);
-		return n == (ssize_t)len;
-	}
-	if (!direct && !nal_own_there(addr, len, to))
-		return false;
+	if (!buf)
+		return nal_own_there(addr, len, to);
+	if (!direct)
+		return nal_own_copy(to, addr, buf, len);
 	if (to)
-		memcpy(other.iov_base, buf, len);
+		memcpy(at, buf, len);
 	else
-		memcpy(buf, other.iov_base, len);
+		memcpy(buf, at, len);
 	return true;
 }
 
@@ -372,14 +367,6 @@ static void in_child(void)
 
 /* ---- start ---- */
 
-static bool probe_self_copy(void)
-{
-	int a = 7, b = 0;
-	struct iovec own = { &b, sizeof(b) }, other = { &a, sizeof(a) };
-
-	return process_vm_readv(getpid(), &own, 1, &other, 1, 0) == sizeof(b) && b == 7;
-}
-
 static void gp_free(struct gp *gp)
 {
 	if (gp->running) {
@@ -582,7 +569,6 @@ static int gp_open(struct nal_ni *ni, uint32_t pid, int node)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&gp->turn, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	gp->self_copy = probe_self_copy();
 	gp->tcp.user = &user;
 	gp->tcp.ctx = gp;
 	memcpy(gp->tcp.key, gp->job->key, sizeof(gp->tcp.key));

@@ -63,6 +63,8 @@ static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_
 {
 	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
 
+	if (!buf)
+		return nal_own_there(addr, len, to);
 	return (to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) :
 		     process_vm_readv(getpid(), &own, 1, &other, 1, 0)) == (ssize_t)len;
 }

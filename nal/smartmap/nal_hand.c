@@ -117,9 +117,9 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 	unlock_told(ni, &priv_of(ni)->hands_lock);
 }
 
-/* Exchange the bytes of region @t, of process @slot's NI @l, with @buf (@n bytes): 0 or -errno. */
+/* Do what @what says to the bytes of region @t, of process @slot's NI @l, with @buf (@n bytes): 0 or -errno. */
 int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, char *buf, uint64_t n,
-	     bool direct)
+	     bool direct, const struct nal_step *what)
 {
 	struct p3l_swap locks;
 	struct p3l_walk w;
@@ -144,7 +144,7 @@ int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct re
 			if (!direct && !(held = smartmap_enter((int)slot, far, len))) {
 				char new[P3L_MAX_GETPUT];
 
-				if (!priv_of(ni)->cma || len > sizeof(new)) {
+				if (!priv_of(ni)->cma || len > sizeof(new) || p3l_is_atomic(what->type)) {
 					rc = -EAGAIN;
 					break;
 				}
@@ -157,9 +157,7 @@ int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct re
 			}
 			far = smartmap_remote((int)slot, far);
 		}
-		if (p3_likely(far != NULL))
-			p3l_swap_bytes(far, buf, len);
-		else
+		if (p3_unlikely(!far || !p3l_step(what->type, far, buf, len, what->len, what->other)))
 			rc = -EFAULT;
 		if (held)
 			smartmap_leave((int)slot);
@@ -168,13 +166,15 @@ int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct re
 	return rc;
 }
 
-/* Can we exchange there, or must its owner do it? Asked before a byte has changed. */
-bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct)
+/* Can we exchange there, or must its owner do it? Asked before a byte has changed. The kernel's copies are no atomic
+ * operations. */
+bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct,
+		  uint32_t type)
 {
 	struct p3l_walk w;
 	uint64_t at, len;
 
-	if (direct || slot == ni->l->slot || priv_of(ni)->cma)
+	if (direct || slot == ni->l->slot || (priv_of(ni)->cma && !p3l_is_atomic(type)))
 		return true;
 	if (!p3l_walk_start(l, t->start, t->iov, t->iov_n, t->off, n, &w))
 		return true;		/* fails there */
@@ -191,13 +191,14 @@ static int swap_handed(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const
 {
 	char buf[P3L_MAX_GETPUT];
 	struct region own = { (uintptr_t)buf, 0, 0, 0 };
+	struct nal_step what = { op->type, op->rlength, op->hdr_data };
 	int rc;
 
 	if (op->mlength > sizeof(buf))
 		return -EFAULT;
 	rc = nal_move(ni, slot, l, false, b, &own, op->mlength, true);
 	if (!rc)
-		rc = nal_swap(ni, ni->l->slot, ni->l, t, buf, op->mlength, true);
+		rc = nal_swap(ni, ni->l->slot, ni->l, t, buf, op->mlength, true, &what);
 	return rc ? rc : nal_move(ni, slot, l, true, b, &own, op->mlength, true);
 }
 
@@ -246,7 +247,7 @@ __attribute__((noinline)) void nal_hands_serve(struct nal_ni *ni)
 				rc = -EFAULT;	/* p3l_target_end() sees it, too */
 			else if (too_long(ni, &o) || !there(ni, &o, &t))
 				rc = -EFAULT;
-			else if (p && o.type == P3L_GETPUT)
+			else if (p && p3l_is_step(o.type))
 				rc = swap_handed(ni, s, p->l, &o, &t, &b);
 			else
 				rc = p ? nal_move(ni, s, ni->l, o.type == P3L_GET, &b, &t, o.mlength, true) : -ESRCH;

@@ -5,9 +5,13 @@
  * Where the kernel copies for a peer it looks by itself. Where we copy, a signal would tell, and to the whole program.
  * A futex call touches one word as the kernel does, for every page, and needs no descriptor and no permission.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +48,38 @@ bool nal_own_there(uint64_t addr, uint64_t len, bool to_write)
 		ok = to_write ? writable(at) : readable(at);
 	errno = saved;
 	return ok;
+}
+
+/* The kernel may refuse a process even its own memory (seccomp). */
+static bool by_kernel(void)
+{
+	static int known;			/* 1: yes, -1: no; whoever finds it out again finds the same */
+	int a = 7, b = 0, k = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	struct iovec own = { &b, sizeof(b) }, other = { &a, sizeof(a) };
+
+	if (!k) {
+		k = process_vm_readv(getpid(), &own, 1, &other, 1, 0) == sizeof(b) && b == 7 ? 1 : -1;
+		__atomic_store_n(&known, k, __ATOMIC_RELAXED);
+	}
+	return k > 0;
+}
+
+#define FEW	(2 * PAGE)		/* bytes for which looking and copying is faster than the kernel's copy */
+
+bool nal_own_copy(bool to, uint64_t addr, void *buf, uint64_t len)
+{
+	struct iovec own = { buf, len }, other = { (void *)(uintptr_t)addr, len };
+
+	if (len > FEW && by_kernel())
+		return (to ? process_vm_writev(getpid(), &own, 1, &other, 1, 0) :
+			     process_vm_readv(getpid(), &own, 1, &other, 1, 0)) == (ssize_t)len;
+	if (!nal_own_there(addr, len, to))
+		return false;
+	if (to)
+		memcpy(other.iov_base, buf, len);
+	else
+		memcpy(buf, other.iov_base, len);
+	return true;
 }
 
 bool nal_own_region_there(struct nal_ni *ni, const struct region *r, uint64_t n, bool to_write)

@@ -145,9 +145,15 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 		   const struct p3l_reply *reply);
 void nal_hands_collect(struct nal_ni *ni);
 void nal_hands_serve(struct nal_ni *ni);
+struct nal_step {
+	uint32_t type;			/* of the request: P3L_GETPUT, or an atomic operation; */
+	uint64_t len;			/* bytes that it is about */
+	uint64_t other;			/* second operand of an atomic operation */
+};
 int nal_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, char *buf, uint64_t n,
-	     bool direct);
-bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct);
+	     bool direct, const struct nal_step *what);
+bool nal_may_swap(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t n, bool direct,
+		  uint32_t type);
 
 /* nal_start.c */
 int nal_start(struct nal_ni *ni, const struct p3l_setup *setup);

@@ -727,16 +727,17 @@ static void swap_at_target(struct nal_ni *ni, uint32_t slot, struct nal_peer *p,
 	bool direct = op->mdflags & P3L_MD_DIRECT;
 	char buf[P3L_MAX_GETPUT];
 	struct region b = { (uintptr_t)buf, 0, 0, 0 };
+	struct nal_step what = { op->type, op->rlength, op->hdr_data };
 	uint32_t fail;
 
 	r->mlength = op->mlength;
-	if (p3_unlikely(!nal_may_swap(ni, slot, p->l, &t, op->mlength, direct)) &&
+	if (p3_unlikely(!nal_may_swap(ni, slot, p->l, &t, op->mlength, direct, what.type)) &&
 	    nal_hand_over(ni, slot, p->l, op, &o, r)) {
 		p3l_send_end(&ni->env, ni->l, s, PTL_NI_OK);	/* the bytes are in the bounce buffer */
 		return;
 	}
 	nal_move(ni, ni->l->slot, ni->l, true, &b, &o, op->mlength, true);
-	fail = fail_of(nal_swap(ni, slot, p->l, &t, buf, op->mlength, direct));
+	fail = fail_of(nal_swap(ni, slot, p->l, &t, buf, op->mlength, direct, &what));
 	p3l_send_end(&ni->env, ni->l, s, fail);
 	if (p3l_reply_begin(&ni->env, ni->l, r)) {
 		p3l_target_end(&ni->env, p->l, op, fail);

@@ -147,8 +147,11 @@ static uint32_t move(const struct p3l_ni *l, const struct region *to, const stru
 	return PTL_NI_OK;
 }
 
-/* The bytes of @t and of @buf change places, in one step for all other exchanges: under the locks of these bytes. */
-static uint32_t swap(struct nal_ni *ni, const struct region *t, char *buf, uint64_t n)
+/*
+ * The bytes of @t and of @buf change places, or @op's operation is done to them, in one step for all others that do
+ * such things: under the locks of these bytes.
+ */
+static uint32_t swap(struct nal_ni *ni, const struct region *t, char *buf, uint64_t n, const struct p3l_op *op)
 {
 	uint32_t fail = PTL_NI_OK;
 	struct p3l_swap locks;
@@ -163,7 +166,8 @@ static uint32_t swap(struct nal_ni *ni, const struct region *t, char *buf, uint6
 			fail = PTL_NI_FAULT_NP;
 			continue;
 		}
-		p3l_swap_bytes((void *)(uintptr_t)at, buf, len);
+		if (!p3l_step(op->type, (void *)(uintptr_t)at, buf, len, op->rlength, op->hdr_data))
+			fail = PTL_NI_FAULT_NP;
 		buf += len;
 		n -= len;
 	}
@@ -280,7 +284,10 @@ static int get(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_r
 	return PTL_OK;
 }
 
-/* As both: the bytes go there, what was there comes back. The call has seen that they fit into P3L_MAX_GETPUT. */
+/*
+ * As both: the bytes go there, what was there comes back; h->type says what is done with them. The call has seen that
+ * they fit into P3L_MAX_GETPUT.
+ */
 static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3l_send *s, struct p3l_reply *r)
 {
 	char buf[P3L_MAX_GETPUT];
@@ -309,7 +316,7 @@ static int getput(struct nal_ni *ni, uint32_t slot, struct p3l_hdr *h, struct p3
 		r->mlength = op->mlength;
 		fail = move(ni->l, &b, &from, op->mlength);
 		if (!fail)
-			fail = swap(ni, &t, buf, op->mlength);
+			fail = swap(ni, &t, buf, op->mlength, op);
 		p3l_send_end(&ni->env, ni->l, s, fail);
 		p3l_target_end(&ni->env, ni->l, op, fail);
 		if (p3l_reply_begin(&ni->env, ni->l, r)) {

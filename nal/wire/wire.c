@@ -9,7 +9,7 @@ enum {
 	AT_SRC_UID = 24, AT_DST_NID = 28, AT_DST_PID = 32, AT_SEQ = 36, AT_ACK = 40, AT_DONE = 44, AT_REQ = 48,
 	AT_PT = 52,
 	AT_AC = 54, AT_MATCH = 56, AT_HDR_DATA = 64, AT_ROFFSET = 72, AT_RLENGTH = 80, AT_MLENGTH = 88, AT_LOFFSET = 96,
-	AT_MD = 104, AT_MD_GEN = 108, AT_ACK_ANSWERS = 112, AT_ZERO = 116, AT_PAYSUM = 120, AT_SUM = 124
+	AT_MD = 104, AT_MD_GEN = 108, AT_ACK_ANSWERS = 112, AT_OP = 116, AT_PAYSUM = 120, AT_SUM = 124
 };
 _Static_assert(AT_SUM + 4 == WIRE_HDR, "the checksum is last, and covers all that stands before it");
 
@@ -49,15 +49,42 @@ static const uint32_t crc[256] = {
 	0x79b737ba, 0x8bdcb4b9, 0x988c474d, 0x6ae7c44e, 0xbe2da0a5, 0x4c4623a6, 0x5f16d052, 0xad7d5351,
 };
 
-uint32_t wire_sum(const void *p, size_t n)
+/* By the table, which any processor can: each byte waits for the one before. */
+static uint32_t sum_on(uint32_t c, const uint8_t *b, size_t n)
 {
-	const uint8_t *b = p;
-	uint32_t c = ~0U;
-
 	while (n--)
 		c = c >> 8 ^ crc[(c ^ *b++) & 255];
-	return ~c;
+	return c;
 }
+
+/*
+ * x86-64 has an instruction for this polynomial since 2008: a header in 20 ns, where the table takes 300. Whether it is
+ * here the C library knows.
+ */
+#if defined(__x86_64__) && __STDC_HOSTED__
+static __attribute__((target("sse4.2"))) uint32_t sum_words(uint32_t c, const uint8_t *b, size_t n)
+{
+	uint64_t c8 = c, v;
+
+	for (; n >= sizeof(v); b += sizeof(v), n -= sizeof(v)) {
+		__builtin_memcpy(&v, b, sizeof(v));
+		c8 = __builtin_ia32_crc32di(c8, v);
+	}
+	for (c = (uint32_t)c8; n--; b++)
+		c = __builtin_ia32_crc32qi(c, *b);
+	return c;
+}
+
+uint32_t wire_sum(const void *p, size_t n)
+{
+	return ~(__builtin_cpu_supports("sse4.2") ? sum_words(~0U, p, n) : sum_on(~0U, p, n));
+}
+#else
+uint32_t wire_sum(const void *p, size_t n)
+{
+	return ~sum_on(~0U, p, n);
+}
+#endif
 
 static void put16(uint8_t *p, uint32_t v)
 {
@@ -125,7 +152,7 @@ void wire_encode(const struct wire_hdr *h, uint8_t *to)
 	put32(to + AT_MD, h->md);
 	put32(to + AT_MD_GEN, h->md_gen);
 	put32(to + AT_ACK_ANSWERS, h->ack[1]);
-	put32(to + AT_ZERO, 0);
+	put32(to + AT_OP, h->op);
 	put32(to + AT_PAYSUM, h->paysum);
 	put32(to + AT_SUM, wire_sum(to, AT_SUM));
 }
@@ -153,6 +180,14 @@ static enum wire_err sensible(const struct wire_hdr *h)
 			return WIRE_E_LENGTH;
 		if (!answered)
 			return WIRE_E_INDEX;
+		break;
+	case WIRE_ATOMIC:
+		if (h->mlength || h->paylen != h->rlength || (h->rlength != 2 && h->rlength != 4 && h->rlength != 8))
+			return WIRE_E_LENGTH;
+		if (!answered)
+			return WIRE_E_INDEX;
+		if (!h->op || h->op > WIRE_OPS)
+			return WIRE_E_FLAGS;
 		break;
 	case WIRE_ACK:
 		if (h->paylen || h->mlength > h->rlength)
@@ -198,7 +233,8 @@ enum wire_err wire_decode(const uint8_t *from, size_t n, struct wire_hdr *out)
 	if (h.type == WIRE_NONE || h.type >= WIRE_TYPE_MAX)
 		return WIRE_E_TYPE;
 	h.flags = (uint16_t)get16(from + AT_FLAGS);
-	if ((h.flags & ~WIRE_F_ALL) || get32(from + AT_ZERO))
+	h.op = get32(from + AT_OP);
+	if ((h.flags & ~WIRE_F_ALL) || (h.op && h.type != WIRE_ATOMIC))
 		return WIRE_E_FLAGS;
 	h.paylen = get32(from + AT_PAYLEN);
 	h.jid = get32(from + AT_JID);

@@ -20,11 +20,15 @@
 #define WIRE_PAYLOAD	32768		/* the most in one frame, */
 #define WIRE_BULK	262144		/* and on a link that loses none */
 #define WIRE_SWAP_MAX	64		/* the most of a getput: P3L_MAX_GETPUT */
+#define WIRE_OPS	9		/* atomic operations */
 #define WIRE_NO_MD	0xffffffffU	/* PTL_MD_NONE: nothing is to come back */
 #define WIRE_INDEX_MAX	0xffff		/* portal and AC indices above are sent as this: no table is so long */
 
-/* The first four and GETPUT are the specification's messages; DATA goes on with a long one; NOP is for links only. */
-#define WIRE_TYPES(X) X(NONE) X(PUT) X(GET) X(GETPUT) X(ACK) X(REPLY) X(DATA) X(NOP)
+/*
+ * PUT to REPLY are the specification's messages; DATA goes on with a long one; NOP is for links only. ATOMIC is a
+ * GETPUT of one word whose step is an operation.
+ */
+#define WIRE_TYPES(X) X(NONE) X(PUT) X(GET) X(GETPUT) X(ACK) X(REPLY) X(DATA) X(NOP) X(ATOMIC)
 enum wire_type {
 #define X(t) WIRE_##t,
 	WIRE_TYPES(X)
@@ -73,8 +77,9 @@ struct wire_hdr {
 	uint32_t pt, ac;
 	uint64_t match_bits, hdr_data, rlength, mlength;
 	uint64_t roffset;		/* DATA: place of the payload's first byte in the message */
-	uint64_t loffset;		/* GET, GETPUT, REPLY: where in the initiator's MD */
+	uint64_t loffset;		/* GET, GETPUT, ATOMIC, REPLY: where in the initiator's MD */
 	uint32_t md, md_gen;		/* initiator's MD, or WIRE_NO_MD */
+	uint32_t op;			/* ATOMIC: 1 + ptl_atomic_np_t */
 	uint32_t paysum;
 };
 

@@ -172,7 +172,8 @@ static int check_get_md(struct nal_ni *ni, struct p3l_ref r, uint64_t off, uint6
 	return rc;
 }
 
-static int getput(ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint64_t poff, uint64_t len,
+/* @type: P3L_GETPUT, or an atomic operation. */
+static int getput(uint8_t type, ptl_handle_md_t gmd, uint64_t goff, ptl_handle_md_t pmd, uint64_t poff, uint64_t len,
 		  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
 		  ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
@@ -206,7 +207,7 @@ again:
 	}
 	if (len > (uint64_t)ni->limits.max_getput_md)
 		return PTL_MD_ILLEGAL;
-	fill_hdr(ni, &h, P3L_GETPUT, pt, ac, bits, roffset, hdr_data);
+	fill_hdr(ni, &h, type, pt, ac, bits, roffset, hdr_data);
 	h.md = r.md.idx;
 	h.md_gen = r.md.gen;
 	s.loff = poff;
@@ -226,7 +227,7 @@ P3A_API int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_proces
 {
 	P3_PROBE4(getput_entry, get_md, whole(target), pt, bits);
 	P3_TRACED(call(P3L_GETPUT, get_md, target.nid, target.pid, pt, bits, hdr_data));
-	CALLED(getput, getput(get_md, 0, put_md, 0, P3L_WHOLE, target, pt, ac, bits, roffset, hdr_data));
+	CALLED(getput, getput(P3L_GETPUT, get_md, 0, put_md, 0, P3L_WHOLE, target, pt, ac, bits, roffset, hdr_data));
 }
 
 P3A_API int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_md_t put_md, ptl_size_t poff,
@@ -237,5 +238,28 @@ P3A_API int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_
 		len--;
 	P3_PROBE4(getput_entry, get_md, whole(target), pt, bits);
 	P3_TRACED(call(P3L_GETPUT, get_md, target.nid, target.pid, pt, bits, hdr_data));
-	CALLED(getput, getput(get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset, hdr_data));
+	CALLED(getput, getput(P3L_GETPUT, get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset, hdr_data));
+}
+
+_Static_assert(P3L_FETCH + PTL_ATOMIC_MSWAP_NP == P3L_MSWAP && P3L_FETCH + PTL_ATOMIC_ADD_NP == P3L_ADD,
+	       "one order of the operations, in the calls, in the core and on the wire");
+
+static int atomic(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_md_t put_md, ptl_size_t poff, ptl_atomic_np_t op,
+		  ptl_size_t len, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
+		  ptl_size_t roffset, ptl_hdr_data_t other)
+{
+	P3A_CHECK_UP();
+	if ((uint32_t)op > PTL_ATOMIC_MSWAP_NP || (len != 2 && len != 4 && len != 8))
+		return PTL_MD_ILLEGAL;
+	return getput((uint8_t)(P3L_FETCH + (uint32_t)op), get_md, goff, put_md, poff, len, target, pt, ac, bits, roffset,
+		      other);
+}
+
+P3A_API int PtlAtomic_np(ptl_handle_md_t get_md, ptl_size_t goff, ptl_handle_md_t put_md, ptl_size_t poff,
+			 ptl_atomic_np_t op, ptl_size_t len, ptl_process_id_t target, ptl_pt_index_t pt,
+			 ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t other)
+{
+	P3_PROBE4(getput_entry, get_md, whole(target), pt, bits);
+	P3_TRACED(call(P3L_GETPUT, get_md, target.nid, target.pid, pt, bits, other));
+	CALLED(getput, atomic(get_md, goff, put_md, poff, op, len, target, pt, ac, bits, roffset, other));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * match.c - a put, get or getput at its target: find the MD, charge it, and finish
+ * match.c - a put, get, getput or atomic operation at its target: find the MD, charge it, and finish
  *
  * Run by any mover. begin holds the lock of the portal table entry, decides, charges the MD and reserves the events;
  * the data move without a lock; end posts the END event and unlinks a spent MD. Order of tests: portals 3.3, section
@@ -21,12 +21,14 @@ static const uint32_t needs[] = {
 	[P3L_PUT] = PTL_MD_OP_PUT,
 	[P3L_GET] = PTL_MD_OP_GET,
 	[P3L_GETPUT] = PTL_MD_OP_PUT | PTL_MD_OP_GET,
+	[P3L_FETCH ... P3L_MSWAP] = PTL_MD_OP_PUT | PTL_MD_OP_GET,
 };
 
 static const uint8_t start_kind[] = {
 	[P3L_PUT] = PTL_EVENT_PUT_START,
 	[P3L_GET] = PTL_EVENT_GET_START,
 	[P3L_GETPUT] = PTL_EVENT_GETPUT_START,
+	[P3L_FETCH ... P3L_MSWAP] = PTL_EVENT_GETPUT_START,
 };
 
 /* Does the request fit? Sets offset and mlength. Offsets and lengths are 64-bit values from strangers. */

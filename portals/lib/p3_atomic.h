@@ -27,6 +27,16 @@ static inline bool p3_cas32(uint32_t *p, uint32_t old, uint32_t new)
 	return __atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+static inline bool p3_cas16(uint16_t *p, uint16_t old, uint16_t new)
+{
+	return __atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static inline bool p3_cas64(uint64_t *p, uint64_t old, uint64_t new)
+{
+	return __atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* Store, then load, in this order. A locked instruction on our own stack is half the price of mfence. */
 static inline void p3_fence(void)
 {

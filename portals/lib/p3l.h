@@ -423,7 +423,7 @@ bool p3l_target_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op 
 /* Does the record of an operation in progress name an MD that it can have been matched to? Else a peer wrote over it. */
 static inline bool p3l_op_names(const struct p3l_ni *ni, uint32_t md, uint32_t type, uint32_t md_gen)
 {
-	return p3_likely(md < P3L_MAX_MD && type - P3L_PUT <= P3L_GETPUT - P3L_PUT &&
+	return p3_likely(md < P3L_MAX_MD && type - P3L_PUT <= P3L_MSWAP - P3L_PUT &&
 			 p3_load(&p3l_md(ni, md)->gen) == md_gen);
 }
 static inline bool p3l_op_sane(const struct p3l_ni *ni, const struct p3l_op *copy)
@@ -491,7 +491,7 @@ void p3l_reply_end(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_repl
 void p3l_get_sent(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref md, uint64_t off, uint64_t len,
 		  const struct p3l_hdr *h, uint32_t fail);
 
-/* swap.c: the exchange of a getput, on the target's bytes, by any mover */
+/* swap.c: the step of a getput or an atomic operation, on the target's bytes, by any mover */
 struct p3l_swap {
 	uint32_t stripes;			/* bit per lock held */
 };
@@ -499,6 +499,19 @@ struct p3l_swap {
 void p3l_swap_lock(const struct p3l_env *env, struct p3l_ni *ni, uint64_t addr, uint64_t len, bool iov, struct p3l_swap *s);
 void p3l_swap_unlock(struct p3l_ni *ni, const struct p3l_swap *s);
 void p3l_swap_bytes(void *target, void *buf, uint64_t len);
+/*
+ * Operation @type on the word of @len bytes at @target: its operand is in @buf, and then what was there before; @other: what
+ * is compared with it, or the mask. False: it is no word, or not on its boundary, and nothing has changed.
+ */
+bool p3l_atomic(uint32_t type, void *target, void *buf, uint64_t len, uint64_t other);
+/* One piece of the target's bytes, @len of the @whole that the request is about: what @type asks for. As p3l_atomic(). */
+static inline bool p3l_step(uint32_t type, void *target, void *buf, uint64_t len, uint64_t whole, uint64_t other)
+{
+	if (p3_unlikely(p3l_is_atomic(type)))
+		return len == whole && p3l_atomic(type, target, buf, len, other);
+	p3l_swap_bytes(target, buf, len);
+	return true;
+}
 
 /* lane.c */
 struct p3l_lane_tx {			/* producer's side, private to the initiator */

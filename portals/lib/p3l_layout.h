@@ -201,7 +201,23 @@ struct p3l_ac {
 	uint32_t nid, pid, uid, jid, pt;
 };
 
-enum p3l_type { P3L_PUT = 1, P3L_GET, P3L_GETPUT, P3L_ACK /* in records only */ };
+/*
+ * Requests. From P3L_GETPUT on there is one step at the target and a reply with what was there before: the exchange, then the
+ * atomic operations, in the order of ptl_atomic_np_t. ACK is in records only.
+ */
+enum p3l_type {
+	P3L_PUT = 1, P3L_GET, P3L_GETPUT,
+	P3L_FETCH, P3L_SET, P3L_SWAP, P3L_CSWAP, P3L_ADD, P3L_AND, P3L_OR, P3L_XOR, P3L_MSWAP,
+	P3L_ACK
+};
+static inline bool p3l_is_atomic(uint32_t type)
+{
+	return type - P3L_FETCH <= P3L_MSWAP - P3L_FETCH;
+}
+static inline bool p3l_is_step(uint32_t type)
+{
+	return type - P3L_GETPUT <= P3L_MSWAP - P3L_GETPUT;
+}
 
 /* The header of a request, as matching sees it, whatever brought it. */
 struct p3l_hdr {

@@ -26,7 +26,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 #define P3_KNOBS(K)									\
 	K(smartmap, "PTL_SMARTMAP", tri, "try", P3_NO, P3_YES, "",			\
 	  "map peers on this node: no, try (fall back), yes (or fail)",			\
-	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
+	  "nal/smartmap/nal_start.c, tools/ptl_check.c, shmem-portals/src/init.c")	\
 	K(adopt, "PTL_ADOPT", flags, "all", 0, P3_ADOPT_ALL, "",			\
 	  "memory that peers may see directly: heap,data,stack, all or none",		\
 	  "nal/smartmap/nal_start.c, tools/ptl_check.c")				\
@@ -44,6 +44,9 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "PTL_NAL=ap: a rank that polls does the engine's work itself, every so many polls (less often while "	\
 	  "nothing comes); 0: the engine does all of it",				\
 	  "nal/ap/ap_poll.c")								\
+	K(nic_heirs, "PTL_NIC_HEIRS", num, "16", 0, 1000000, "",			\
+	  "PTL_NAL=ap: how many times an engine that was killed is started again",	\
+	  "nal/ap/ap_start.c")								\
 	K(locks, "PTL_LOCKS", locks, "entry", P3_LOCKS_ENTRY, P3_LOCKS_MASTER, "",	\
 	  "for experiments, what calls to ranks of the node exclude each other by: entry: the lock of the portal " \
 	  "table entry; node: one lock for all of the node; master: one process makes them all, the engine of "	\
@@ -198,6 +201,9 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("SMA_SYMMETRIC_SIZE", "as SHMEM_SYMMETRIC_SIZE", "",				\
 	  "older name of SHMEM_SYMMETRIC_SIZE",						\
 	  "shmem-portals/src/init.c")							\
+	V("XT_SYMMETRIC_HEAP_SIZE", "as SHMEM_SYMMETRIC_SIZE", "",			\
+	  "older name of SHMEM_SYMMETRIC_SIZE, on the XT",				\
+	  "shmem-portals/src/init.c")							\
 	V("SHMEM_VERSION", "anything", "",						\
 	  "PE 0 prints name and version at the start",					\
 	  "shmem-portals/src/init.c")							\
@@ -210,6 +216,18 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("SMA_INFO", "anything", "",							\
 	  "older name of SHMEM_INFO",							\
 	  "shmem-portals/src/init.c")							\
+	V("SHMEM_DEBUG", "anything", "",						\
+	  "each range that SHMEM reads or writes is looked at",				\
+	  "shmem-portals/src/init.c")							\
+	V("SMA_DEBUG", "anything", "",							\
+	  "older name of SHMEM_DEBUG",							\
+	  "shmem-portals/src/init.c")							\
+	V("SHMEM_COLL_OPT_OFF", "1, or names with commas between", "",			\
+	  "collectives of SHMEM that go the simple way, for comparison",		\
+	  "shmem-portals/src/coll.c")							\
+	V("SHMEM_BARRIER_ALGORITHM", "auto, counter, dissem", "auto",			\
+	  "how the PEs of a node meet",							\
+	  "shmem-portals/src/coll.c")							\
 	V("MPICH_SMARTMAP_MALLOC", "no, or anything else", "",				\
 	  "no: mpicc links without libsmartmap-malloc",					\
 	  "mpich-ch3-portals/build-mpich")						\

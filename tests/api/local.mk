@@ -169,6 +169,17 @@ P3_TESTS += api/swap:tests/api/t_swap:limit=120,valgrind \
 	api/swap-2-bounce-poll:tests/api/t_swap:ranks=2,limit=120,env=PTL_ADOPT=none+PTL_CMA=no+T_POLL=1 \
 	api/swap-8:tests/api/t_swap:ranks=8,limit=240
 
+check_PROGRAMS += tests/api/t_atomic
+tests_api_t_atomic_SOURCES = tests/api/t_atomic.c tests/api/ptl.h
+tests_api_t_atomic_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_atomic_LDADD = $(T_LIBS)
+P3_TESTS += api/atomic:tests/api/t_atomic:limit=120,valgrind \
+	api/atomic-2:tests/api/t_atomic:ranks=2,limit=120,valgrind \
+	api/atomic-2-poll:tests/api/t_atomic:ranks=2,limit=120,env=T_POLL=1 \
+	api/atomic-2-private:tests/api/t_atomic:ranks=2,limit=120,args=private,env=PTL_ADOPT=none+T_POLL=1 \
+	api/atomic-2-private-net:tests/api/t_atomic:ranks=2,pernode=1,limit=120,args=private,env=PTL_ADOPT=none \
+	api/atomic-8:tests/api/t_atomic:ranks=8,limit=240
+
 # Both kinds of headers in one program.
 check_PROGRAMS += tests/api/t_rules
 tests_api_t_rules_SOURCES = tests/api/t_rules.c tests/api/rules_ref.c tests/api/rules_xt.c tests/api/rules.h tests/api/ptl.h
@@ -224,6 +235,8 @@ T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/bad-net:tests/api/t_bad:ranks=2,pernode=1,limit=120 \
 	api/swap-net:tests/api/t_swap:ranks=2,pernode=1,limit=120 \
 	api/swap-net-8:tests/api/t_swap:ranks=8,pernode=3,limit=240 \
+	api/atomic-net:tests/api/t_atomic:ranks=2,pernode=1,limit=120 \
+	api/atomic-net-8:tests/api/t_atomic:ranks=8,pernode=3,limit=240 \
 	api/rules-net:tests/api/t_rules:ranks=2,pernode=1,limit=120 \
 	api/rules-net-8:tests/api/t_rules:ranks=8,pernode=3,limit=240 \
 	api/polled-net:tests/api/t_polled:ranks=2,pernode=1,limit=120 api/look-net:tests/api/t_look:ranks=2,pernode=1 \
@@ -251,16 +264,18 @@ check_PROGRAMS += tests/api/t_engine
 tests_api_t_engine_SOURCES = tests/api/t_engine.c tests/api/ptl.h
 tests_api_t_engine_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_engine_LDADD = $(T_LIBS)
-P3_TESTS += fault/engine-kill:tests/api/t_engine:ranks=4,pernode=2,warns,env=PTL_NAL=ap \
+P3_TESTS += fault/engine-kill:tests/api/t_engine:ranks=4,pernode=2,warns,env=PTL_NAL=ap+PTL_NIC_HEIRS=0 \
+	fault/engine-again:tests/api/t_engine:ranks=4,pernode=2,args=again,env=PTL_NAL=ap \
+	fault/engine-again-off:tests/api/t_engine:ranks=4,pernode=2,args=again,env=PTL_NAL=ap+PTL_NIC_POLL=0 \
 	fault/engine-inside:tests/api/t_engine:ranks=4,pernode=2,killed=1,warns,args=inside,env=PTL_NAL=ap \
-	fault/engine-kill-amid:tests/api/t_engine:ranks=4,pernode=2,warns,args=amid,env=PTL_NAL=ap
+	fault/engine-kill-amid:tests/api/t_engine:ranks=4,pernode=2,warns,args=amid,env=PTL_NAL=ap+PTL_NIC_HEIRS=0
 
 # A process and itself, by frames, over a network that loses, doubles, reorders and breaks them.
 T_LOOP = PTL_NAL=loop+PTL_LOOP=loss=30:dup=30:reorder=50:flip=10
 P3_TESTS += api/put-loop:tests/api/t_put:env=$(T_LOOP) api/match-loop:tests/api/t_match:env=$(T_LOOP) \
 	api/get-loop:tests/api/t_get:env=$(T_LOOP) api/iovec-loop:tests/api/t_iovec:env=$(T_LOOP) \
 	api/update-loop:tests/api/t_update:env=$(T_LOOP) api/eq-loop:tests/api/t_eq:env=$(T_LOOP) \
-	api/bad-loop:tests/api/t_bad:env=$(T_LOOP) api/swap-loop:tests/api/t_swap:env=$(T_LOOP) \
+	api/bad-loop:tests/api/t_bad:env=$(T_LOOP) api/swap-loop:tests/api/t_swap:env=$(T_LOOP) api/atomic-loop:tests/api/t_atomic:env=$(T_LOOP) \
 	api/rules-loop:tests/api/t_rules:env=$(T_LOOP) api/polled-loop:tests/api/t_polled:env=$(T_LOOP) \
 	api/look-loop:tests/api/t_look:env=$(T_LOOP) api/init-loop:tests/api/t_init:env=$(T_LOOP)
 
@@ -269,7 +284,7 @@ P3_TESTS += api/put-8-39:tests/api/t_put:ranks=8,limit=180,nosan,env=SMARTMAP_FO
 	api/get-2-36:tests/api/t_get:ranks=2,limit=120,nosan,env=SMARTMAP_FORCE_SPACE=36
 
 # Left to the engine on one node: all calls (PTL_LOCKS=master); the copies of long ones. And one lock for the node.
-P3_TESTS += $(foreach t,put get match iovec update eq bad swap rules busy waiters init,\
+P3_TESTS += $(foreach t,put get match iovec update eq bad swap atomic rules busy waiters init,\
 	api/$(t)-master:tests/api/t_$(t):ranks=2,limit=120,env=PTL_LOCKS=master) \
 	$(foreach t,put get match swap,api/$(t)-8-master:tests/api/t_$(t):ranks=8,limit=240,env=PTL_LOCKS=master \
 		api/$(t)-8-dma:tests/api/t_$(t):ranks=8,limit=240,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=512) \

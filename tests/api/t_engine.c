@@ -7,6 +7,9 @@
  * "inside" rank 1 is killed while it takes what is parked for its polled portal, as fast as it can: perhaps with the
  * lock that it shares with the engine.
  *
+ * Without heirs (PTL_NIC_HEIRS=0) that is all. "again": the engine is killed while it sleeps, again and again, and
+ * another one goes on with what it had: each message arrives, once and in order, both ways.
+ *
  * "copies": the engine is killed amid copies between ranks of one node (PTL_SELF_DMA_MIN): both sides hear that their
  * mover has died, and go on. "copies-dead": a rank is, whose copies the engine has.
  */
@@ -289,8 +292,118 @@ static void t_a_rank_dies_whose_copies_the_engine_has(void)
 	}
 }
 
+/* ---- another engine ---- */
+
+enum { ROUNDS = 6, K = 16, GETS = 4, ROOM = 60000 };
+static char far_in[K * ROOM], far_out[K * ROOM], fetched[GETS * ROOM];
+
+/* Each third message is a long one. */
+static ptl_size_t length(int i)
+{
+	return i % 3 ? 1000 : ROOM;
+}
+
+/*
+ * Stop the engine where it holds nothing. Who unlinks a descriptor of which a message is under way (nobody wants this
+ * one) waits a while for an engine that is inside: so one that is can be told.
+ */
+static pid_t stop_asleep(int other)
+{
+	pid_t engine = engine_pid();
+
+	for (int i = 0; i < 1000; i++) {
+		ptl_handle_md_t md;
+		double t;
+
+		usleep(2000);
+		OK(PtlMDBind(ni, p_md(out, LEN, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
+		stop_engine(engine);
+		OK(PtlPut(md, PTL_NO_ACK_REQ, p_id(other), PT, 0, 2, 0, 0));
+		t = t_now();
+		CHECK_INT(PtlMDUnlink(md), PTL_MD_IN_USE);
+		if (t_now() - t < 0.1)
+			return engine;
+		kill(engine, SIGCONT);
+	}
+	bail("the engine never sleeps");
+}
+
+/* Take what has come: acknowledgements and replies in *@own, puts of the other side, in order, in *@theirs. */
+static void take_some(uint64_t *own, uint64_t *theirs)
+{
+	while (PtlEQGet(ieq, ev) == PTL_OK) {
+		CHECK_INT(ev->ni_fail_type, PTL_NI_OK);
+		if (ev->type == PTL_EVENT_ACK || ev->type == PTL_EVENT_REPLY_END)
+			++*own;
+	}
+	while (PtlEQGet(teq, ev) == PTL_OK) {
+		const char *at = far_in + ev->offset;
+
+		CHECK_INT(ev->ni_fail_type, PTL_NI_OK);
+		if (ev->type != PTL_EVENT_PUT_END)
+			continue;
+		CHECK_INT(ev->hdr_data, *theirs);
+		CHECK(at[0] == (char)ev->hdr_data && !memcmp(at, at + 1, ev->mlength - 1));
+		++*theirs;
+	}
+}
+
+static void t_another_engine_goes_on(void)
+{
+	uint64_t own = 0, theirs = 0, n = 0;
+	int other = t_size() - 1 - t_rank();
+	ptl_handle_md_t h, g;
+	ptl_handle_me_t me;
+
+	NEED_OK(p_post(1, p_md(far_in, sizeof(far_in), PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET |
+			       PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, teq), &me, &h));
+	NEED_OK(PtlMDBind(ni, p_md(far_out, sizeof(far_out), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq),
+			  PTL_RETAIN, &h));
+	NEED_OK(PtlMDBind(ni, p_md(fetched, sizeof(fetched), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq),
+			  PTL_RETAIN, &g));
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t before = n, want = (uint64_t)(K + GETS) * ((uint64_t)round + 1);
+		pid_t engine = 0;
+		double until;
+
+		t_barrier();
+		/* by local rank 0 of its node, which is the one to start another, and by one that is not */
+		if (t_rank() == (round & 1 ? t_size() - 1 : 0))
+			engine = stop_asleep(other);
+		t_barrier();
+		for (int i = 0; i < K; i++, n++) {
+			memset(far_out + i * ROOM, (int)n, length(i));
+			NEED_OK(PtlPutRegion(h, (ptl_size_t)i * ROOM, length(i), PTL_ACK_REQ, p_id(other), PT, 0, 1,
+					     (ptl_size_t)i * ROOM, n));
+			if (i == K / 2 && engine)
+				kill(engine, SIGKILL);
+		}
+		for (int i = 0; i < GETS; i++)		/* behind the puts */
+			OK(PtlGetRegion(g, (ptl_size_t)i * ROOM, length(i), p_id(other), PT, 0, 1,
+					(ptl_size_t)i * ROOM));
+		for (until = t_now() + 20; t_now() < until && (own < want || theirs < n); sched_yield())
+			take_some(&own, &theirs);
+		CHECK_INT(own, want);
+		CHECK_INT(theirs, n);
+		for (int i = 0; i < GETS; i++)
+			CHECK(fetched[i * ROOM] == (char)(before + (uint64_t)i) &&
+			      !memcmp(fetched + i * ROOM, fetched + i * ROOM + 1, length(i) - 1));
+		/* who polls needs none; but there is one before long, since local rank 0 looks */
+		until = t_now() + 20;
+		for (; t_now() < until && atomic_load(t_word(0)) <= (uint64_t)round; sched_yield()) {
+			take_some(&own, &theirs);
+			if (engine && smartmap_pid(smartmap_size()) != engine)
+				atomic_store(t_word(0), (uint64_t)round + 1);
+		}
+		CHECK(t_now() < until);
+	}
+	t_barrier();
+}
+
 int main(int argc, char **argv)
 {
+	static const struct t_case again[] = { T(t_another_engine_goes_on), { 0 } };
+
 	static const struct t_case copies[] = { T(t_the_engine_dies_amid_copies), { 0 } };
 	static const struct t_case dead[] = { T(t_a_rank_dies_whose_copies_the_engine_has), { 0 } };
 	static const struct t_case cases[] = { T(t_its_calls_end_and_the_node_goes_on), { 0 } };
@@ -315,6 +428,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "copies"))
 		return p_main(copies);
+	if (!strcmp(how, "again"))
+		return p_main(again);
 	if (!strcmp(how, "copies-dead")) {
 		p_init();
 		rc = t_run(dead);

@@ -132,7 +132,13 @@ static void call(uint8_t what, struct p3l_ref put, struct p3l_ref get, const uin
 	switch (what % 5) {
 	case 0: f_put(0, 1, put, len, arg[2] & 1, arg[3], arg[4]); break;
 	case 1: f_get(0, 1, get, 0, len, arg[3], arg[4]); break;
-	case 2: f_getput(0, 1, get, put, len % 65, arg[3], arg[4]); break;
+	case 2:
+		if (arg[2] & 1)
+			f_step(0, 1, (enum p3l_type)(P3L_FETCH + (arg[2] >> 1) % WIRE_OPS), get, put, 2u << len % 3,
+			       arg[3], arg[4], arg[0]);
+		else
+			f_getput(0, 1, get, put, len % 65, arg[3], arg[4]);
+		break;
 	case 3:
 		net.now += (int64_t)arg[0] * 100000;
 		node[0].e->now = net.now;

@@ -52,6 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		must(h.roffset && h.roffset + h.paylen >= h.roffset);
 	if (h.type == WIRE_PUT || h.type == WIRE_GETPUT)
 		must(h.paylen <= h.rlength);
+	if (h.type == WIRE_ATOMIC)
+		must(h.op && h.op <= WIRE_OPS && h.paylen == h.rlength && h.rlength <= 8 && !(h.rlength & 1));
+	else
+		must(!h.op);
 	if (h.type == WIRE_ACK || h.type == WIRE_REPLY)
 		must(h.mlength <= h.rlength);
 	wire_encode(&h, back);

@@ -40,6 +40,23 @@ static int join(void *unused)
 	return 0;
 }
 
+/* What a barrier says, and how it ends. */
+static int fence(void *unused)
+{
+	struct p3_pmi p = { 0 };
+	int rc;
+
+	close(sv[0]);
+	if (p3_pmi_open(&p, P3_PMI_2, 0, 1000)) {
+		printf("%s", p.err);
+		return 1;
+	}
+	rc = p3_pmi_barrier(&p, 1000);
+	printf("barrier %d %s", rc, rc ? p.err : "");
+	p3_pmi_finalize(&p);
+	return 0;
+}
+
 /* @answer: up to NULL; a text without a newline gets its length in front, unless it begins with '!'; "" closes. */
 static void serve(const char *const *answer, char *heard, size_t len)
 {
@@ -95,7 +112,7 @@ static void serve(const char *const *answer, char *heard, size_t len)
 	}
 }
 
-static void talk(struct scenario *s, const char *const *answer, char *heard, size_t len)
+static void talk(struct scenario *s, int (*program)(void *), const char *const *answer, char *heard, size_t len)
 {
 	char fd[24];
 	const char *env[] = { fd, "PMI_RANK=0", "PMI_SIZE=1", "PMI_JOBID=1.0", "PTL_PMI=pmi2",
@@ -104,7 +121,7 @@ static void talk(struct scenario *s, const char *const *answer, char *heard, siz
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sv))
 		bail("socketpair");
 	snprintf(fd, sizeof(fd), "PMI_FD=%d", sv[1]);
-	scenario_start(s, join, NULL, env);
+	scenario_start(s, program, NULL, env);
 	close(sv[1]);
 	serve(answer, heard, len);
 	scenario_end(s);
@@ -121,7 +138,7 @@ static void t_what_goes_over_the_wire(void)
 	static struct scenario s;
 	char heard[2000];
 
-	talk(&s, answer, heard, sizeof(heard));
+	talk(&s, join, answer, heard, sizeof(heard));
 	CHECK_INT(s.status, 0);
 	CHECK_HAS(s.out_text, "rank 0 of 1: 0 same words");
 	CHECK_HAS(heard,
@@ -130,6 +147,35 @@ static void t_what_goes_over_the_wire(void)
 	CHECK_HAS(heard, "cmd=kvs-put;key=key;value=a%3Bb%253B%3B%3Bc%25;");
 	CHECK_HAS(heard, "cmd=kvs-get;jobid=1.0;srcid=-1;key=key;");
 	CHECK_HAS(heard, "    13cmd=finalize;");
+}
+
+/* Hydra answers a fence at once, and lets those wait who ask for what nobody has put. */
+static void t_a_barrier_asks_for_what_is_not_there(void)
+{
+	static const char *const good[] = {
+		INIT, FULL, GETID, "cmd=kvs-fence-response;rc=0;", "cmd=kvs-get-response;rc=0;found=FALSE;",
+		"cmd=finalize-response;rc=0;", NULL
+	}, *const refused[] = {
+		INIT, FULL, GETID, "cmd=kvs-fence-response;rc=0;", "cmd=kvs-get-response;rc=22;",
+		"cmd=finalize-response;rc=0;", NULL
+	}, *const failed[] = {
+		INIT, FULL, GETID, "cmd=kvs-fence-response;rc=7;", NULL
+	}, *const silent[] = {
+		INIT, FULL, GETID, "cmd=kvs-fence-response;rc=0;", NULL
+	};
+	static struct scenario s;
+	char heard[2000], *fence_at;
+
+	talk(&s, fence, good, heard, sizeof(heard));
+	CHECK_HAS(s.out_text, "barrier 0 ");
+	fence_at = strstr(heard, "cmd=kvs-fence;");
+	CHECK(fence_at && strstr(fence_at, "cmd=kvs-get;jobid=1.0;srcid=-1;key=p3-never-put;"));
+	talk(&s, fence, refused, heard, sizeof(heard));
+	CHECK_HAS(s.out_text, "barrier 0 ");
+	talk(&s, fence, failed, heard, sizeof(heard));
+	CHECK_HAS(s.out_text, "barrier -32 the launcher's PMI-2 fence failed");
+	talk(&s, fence, silent, heard, sizeof(heard));
+	CHECK_HAS(s.out_text, "barrier -110 the launcher did not answer 'kvs-get' within 1000 ms");
 }
 
 static void t_misbehaving_launchers(void)
@@ -175,14 +221,15 @@ static void t_misbehaving_launchers(void)
 			answer[n] = list[i].answer[n];
 		if (n == 5 || (n && *answer[n - 1] && *list[i].want == 'r'))
 			answer[n] = "cmd=finalize-response;rc=0;";
-		talk(&s, answer, heard, sizeof(heard));
+		talk(&s, join, answer, heard, sizeof(heard));
 		CHECK_HAS(s.out_text, list[i].want);
 	}
 }
 
 int main(void)
 {
-	static const struct t_case cases[] = { T(t_what_goes_over_the_wire), T(t_misbehaving_launchers), { 0 } };
+	static const struct t_case cases[] = { T(t_what_goes_over_the_wire), T(t_a_barrier_asks_for_what_is_not_there),
+					      T(t_misbehaving_launchers), { 0 } };
 
 	signal(SIGPIPE, SIG_IGN);
 	return t_run(cases);

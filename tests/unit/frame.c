@@ -595,6 +595,56 @@ static void t_a_connection_breaks_at_each_frame(void)
 	CHECK(in.disconnect > 15);
 }
 
+/* Frames are lost and doubled, or connections break and come again: each operation is made once, and answered. */
+static void t_an_atomic_operation_is_made_once(void)
+{
+	enum { N = 60 };
+	static const struct loop_inject way[] = {
+		{ .delay_ns = 1000, .loss = 200, .dup = 200, .reorder = 200, .flip = 50 },
+		{ .delay_ns = 1000, .stream = true, .reconnect = 100 },
+	};
+
+	for (uint64_t k = 0; k < 40; k++) {
+		uint64_t word = 0, old[N], one = 1, again = 0, seen = 0;
+		struct loop_inject in = way[k % 2];
+		struct p3l_ref get, put;
+		struct p3l_slot ev;
+		unsigned replies = 0;
+
+		in.seed = k + 1;
+		f_start(2, &in);
+		memset(old, 0xff, sizeof(old));
+		get = f_bind(0, old, sizeof(old), PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+		put = f_bind(0, &one, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+		f_post(1, 1, &word, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+		for (int i = 0; i < N; i++) {
+			struct p3l_hdr h = f_hdr(0, P3L_ADD, F_PT, 1);
+			struct p3l_send s = { .md = put, .len = 8, .match_bits = 1, .pt = F_PT };
+			struct p3l_reply r = { .md = get, .off = 8 * (uint64_t)i, .match_bits = 1, .pt = F_PT };
+
+			h.md = get.idx;
+			h.md_gen = get.gen;
+			node[0].e->now = net.now;
+			CHECK_INT(fr_getput(node[0].e, node[0].peer[1], &h, &s, &r), PTL_OK);
+		}
+		CHECK(f_run());
+		again = node[0].e->stats.again + node[1].e->stats.again;
+		while (f_event(0, &ev))
+			replies += (ev.kind_fail & 15) == PTL_EVENT_REPLY_END && !(ev.kind_fail >> 4);
+		CHECK_INT(replies, N);
+		CHECK_INT(word, N);
+		for (int i = 0; i < N; i++)
+			seen |= old[i] < N ? 1ull << old[i] : 0;
+		CHECK(seen == (1ull << N) - 1);		/* each has seen what the one before has left */
+		if (!CHECK(again > 0))			/* the link was as bad as it should be */
+			diag("seed %u", (unsigned)k + 1);
+		while (f_event(1, &ev))
+			;
+		CHECK(f_clean(0) && f_clean(1));
+		f_end();
+	}
+}
+
 /* ---- who may say what ---- */
 
 static void t_frames_of_others_are_not_believed(void)
@@ -858,6 +908,58 @@ static void t_polled_portals_are_left_to_their_owner(void)
 	f_end();
 }
 
+/* In the other mover's place: nothing is parked but what finds no room, and what is behind that. */
+static void t_an_owner_runs_the_engine(void)
+{
+	struct p3l_env own;
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	own = node[1].env;
+	own.single = false;
+	n_parked = 0;
+	most_parked = PARKED;
+	node[1].l->n_slots = 2;
+	node[1].e->env.self = 2;
+	node[1].e->env.single = false;
+	node[1].e->park = keep;
+	node[1].e->owner = &own;
+	CHECK(p3l_pt_polled_set(&node[1].env, node[1].l, F_PT, true));
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE, PTL_RETAIN,
+		    true);
+	f_post(1, 42, b, 30, 2, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(f_put(0, 1, md, 10, true, 42, 1), PTL_OK);
+	CHECK_INT(f_put(0, 1, md, 10, false, 42, 2), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 0);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	CHECK(ev[0].hdr_data == 1 && ev[1].hdr_data == 2);
+	CHECK(!memcmp(a, b, 10) && !memcmp(a, b + 10, 10));
+	EVENTS(0, ev, PTL_EVENT_ACK);
+	CHECK_INT(node[1].e->env.self, 2);	/* it is the other mover's again */
+
+	/* no entry: it waits, and the next one, which would fit, behind it */
+	CHECK_INT(f_put(0, 1, md, 10, true, 43, 3), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 1);
+	f_post(1, 44, b, 30, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(f_put(0, 1, md, 10, true, 44, 4), PTL_OK);
+	some();
+	CHECK_INT(n_parked, 2);
+	NO_EVENT(1);
+	f_post(1, 43, b, 30, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK_INT(owner_looks(), 0);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	CHECK(ev[0].hdr_data == 3 && ev[2].hdr_data == 4);
+	fr_writable(node[1].e, node[1].peer[0]);
+	some();
+	EVENTS(0, ev, PTL_EVENT_ACK, PTL_EVENT_ACK);
+	CHECK(fr_idle(node[0].peer[1]) && fr_idle(node[1].peer[0]));
+	f_end();
+}
+
 /* A last word ends what was under way there, as a broken connection does. */
 static void t_who_says_goodbye_is_gone(void)
 {
@@ -885,8 +987,10 @@ int main(void)
 		T(t_what_was_under_way_ends_with_a_failure), T(t_an_ack_that_will_not_come_fails),
 		T(t_a_reply_that_is_cut_off),
 		T(t_others_go_on_when_one_is_cut), T(t_a_connection_breaks_at_each_frame),
+		T(t_an_atomic_operation_is_made_once),
 		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link),
 		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_polled_portals_are_left_to_their_owner),
+		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_an_owner_runs_the_engine),
 		T(t_who_says_goodbye_is_gone), { 0 }
 	};
 

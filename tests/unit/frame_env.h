@@ -36,6 +36,8 @@ __attribute__((unused)) static bool f_copy(struct fr_engine *e, bool to, uint64_
 {
 	if (!direct && addr < f_hole_to && addr + len > f_hole_from)
 		return false;
+	if (!buf)
+		return true;
 	if (to)
 		memcpy((void *)(uintptr_t)addr, buf, len);
 	else
@@ -188,10 +190,12 @@ __attribute__((unused)) static int f_get(unsigned from, unsigned to, struct p3l_
 	return fr_get(node[from].e, node[from].peer[to], &h, &r);
 }
 
-__attribute__((unused)) static int f_getput(unsigned from, unsigned to, struct p3l_ref get, struct p3l_ref put,
-					    uint64_t len, uint64_t bits, uint64_t roffset)
+/* @type: an exchange, or an atomic operation with @other as its second operand. */
+__attribute__((unused)) static int f_step(unsigned from, unsigned to, enum p3l_type type, struct p3l_ref get,
+					  struct p3l_ref put, uint64_t len, uint64_t bits, uint64_t roffset,
+					  uint64_t other)
 {
-	struct p3l_hdr h = f_hdr(from, P3L_GETPUT, F_PT, bits);
+	struct p3l_hdr h = f_hdr(from, type, F_PT, bits);
 	struct p3l_send s = { .md = put, .len = len, .match_bits = bits, .pt = F_PT };
 	struct p3l_reply r = { .md = get, .match_bits = bits, .pt = F_PT };
 
@@ -199,7 +203,14 @@ __attribute__((unused)) static int f_getput(unsigned from, unsigned to, struct p
 	h.md_gen = get.gen;
 	h.roffset = roffset;
 	node[from].e->now = net.now;
+	h.hdr_data = other;
 	return fr_getput(node[from].e, node[from].peer[to], &h, &s, &r);
+}
+
+__attribute__((unused)) static int f_getput(unsigned from, unsigned to, struct p3l_ref get, struct p3l_ref put,
+					    uint64_t len, uint64_t bits, uint64_t roffset)
+{
+	return f_step(from, to, P3L_GETPUT, get, put, len, bits, roffset, 0);
 }
 
 /* The next event of a node's queue; false: none. */

@@ -151,15 +151,16 @@ void nal_hands_collect(struct nal_ni *n)
 }
 
 int nal_swap(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, const struct region *t, char *b, uint64_t len,
-	     bool direct)
+	     bool direct, const struct nal_step *what)
 {
-	(void)n, (void)slot, (void)l, (void)t, (void)b, (void)len, (void)direct;
+	(void)n, (void)slot, (void)l, (void)t, (void)b, (void)len, (void)direct, (void)what;
 	return 0;
 }
 
-bool nal_may_swap(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t len, bool direct)
+bool nal_may_swap(struct nal_ni *n, uint32_t slot, struct p3l_ni *l, const struct region *t, uint64_t len, bool direct,
+		  uint32_t type)
 {
-	(void)n, (void)slot, (void)l, (void)t, (void)len, (void)direct;
+	(void)n, (void)slot, (void)l, (void)t, (void)len, (void)direct, (void)type;
 	return true;
 }
 

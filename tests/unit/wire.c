@@ -10,6 +10,7 @@
 #include "../../portals/lib/p3l.h"
 
 _Static_assert(WIRE_SWAP_MAX == P3L_MAX_GETPUT, "a getput is one frame");
+_Static_assert(P3L_FETCH + WIRE_OPS - 1 == P3L_MSWAP, "each operation can be sent");
 
 static uint64_t seed = 1;
 
@@ -38,6 +39,11 @@ static struct wire_hdr sample(uint8_t type)
 	case WIRE_PUT: case WIRE_GETPUT:
 		h.paylen = 40;
 		break;
+	case WIRE_ATOMIC:
+		h.paylen = 8;
+		h.rlength = 8;
+		h.op = 5;
+		break;
 	case WIRE_ACK:
 		h.mlength = 30;
 		break;
@@ -58,7 +64,10 @@ static struct wire_hdr sample(uint8_t type)
 #define GOLDEN_HEAD "50334631" "02"
 /* jid ... md_gen of the sample, without lengths */
 #define G_IDS	"0a0b0c0d" "10111213" "14151617" "18191a1b" "1c1d1e1f" "20212223" "24252627" "28292a2b" "2c2d2e2f" \
-		"30313233" "3435" "3637" "38393a3b3c3d3e3f" "4041424344454647" "48494a4b4c4d4e4f" "2800000000000000"
+		"30313233" "3435" "3637" "38393a3b3c3d3e3f" "4041424344454647" "48494a4b4c4d4e4f" G_LEN
+#define G_LEN	"2800000000000000"
+#define G_WORD	"0a0b0c0d" "10111213" "14151617" "18191a1b" "1c1d1e1f" "20212223" "24252627" "28292a2b" "2c2d2e2f" \
+		"30313233" "3435" "3637" "38393a3b3c3d3e3f" "4041424344454647" "48494a4b4c4d4e4f" "0800000000000000"
 #define G_MD	"6061626364656667" "68696a6b" "6c6d6e6f"
 #define G_ZERO8	"0000000000000000"
 #define G_ACK	"7071727300000000"
@@ -71,12 +80,14 @@ static const char *const golden[WIRE_TYPE_MAX] = {
 	[WIRE_REPLY] = GOLDEN_HEAD "05" "0000" "1e000000" G_IDS "1e00000000000000" G_MD G_ACK "00000000",
 	[WIRE_DATA] = GOLDEN_HEAD "06" "0300" "28000000" G_IDS G_ZERO8 G_MD G_ACK "78797a7b",
 	[WIRE_NOP] = GOLDEN_HEAD "07" "1000" "00000000" G_IDS G_ZERO8 G_MD G_ACK "00000000",
+	[WIRE_ATOMIC] = GOLDEN_HEAD "08" "0000" "08000000" G_WORD G_ZERO8 G_MD "7071727305000000" "00000000",
 };
 
 /* Checksums of the golden headers, computed bit by bit by another program, once. */
 static const uint32_t golden_sum[WIRE_TYPE_MAX] = {
 	[WIRE_PUT] = 0x9c793fb5, [WIRE_GET] = 0xfb6f88e0, [WIRE_GETPUT] = 0x90c42ecf,
 	[WIRE_ACK] = 0xef75a924, [WIRE_REPLY] = 0x465ac60c, [WIRE_DATA] = 0x0debf240, [WIRE_NOP] = 0xdde24b0d,
+	[WIRE_ATOMIC] = 0x2b525d24,
 };
 
 static void hex(const uint8_t *p, size_t n, char *s)
@@ -94,7 +105,7 @@ static bool same(const struct wire_hdr *a, const struct wire_hdr *b)
 	       a->done == b->done && a->req == b->req && a->pt == b->pt && a->ac == b->ac &&
 	       a->match_bits == b->match_bits && a->hdr_data == b->hdr_data && a->roffset == b->roffset &&
 	       a->rlength == b->rlength && a->mlength == b->mlength && a->loffset == b->loffset && a->md == b->md &&
-	       a->md_gen == b->md_gen && a->paysum == b->paysum;
+	       a->md_gen == b->md_gen && a->op == b->op && a->paysum == b->paysum;
 }
 
 static void t_golden_bytes(void)
@@ -116,11 +127,30 @@ static void t_golden_bytes(void)
 	}
 }
 
-/* The check value of CRC-32C that its specifications give. */
+/* The definition, bit by bit. */
+static uint32_t sum_by_bits(const uint8_t *b, size_t n)
+{
+	uint32_t c = ~0U;
+
+	for (size_t i = 0; i < 8 * n; i++) {
+		c ^= b[i / 8] >> i % 8 & 1;
+		c = c >> 1 ^ (c & 1 ? 0x82f63b78u : 0);
+	}
+	return ~c;
+}
+
+/* The check value of CRC-32C that its specifications give; and every length and alignment. */
 static void t_checksum_is_crc32c(void)
 {
+	uint8_t b[256];
+
 	CHECK_INT(wire_sum("123456789", 9), 0xe3069283u);
 	CHECK_INT(wire_sum("", 0), 0);
+	for (size_t i = 0; i < sizeof(b); i++)
+		b[i] = (uint8_t)(i * 167 + 13);
+	for (size_t at = 0; at < 9; at++)
+		for (size_t n = 0; n < 200; n++)
+			CHECK_INT(wire_sum(b + at, n), sum_by_bits(b + at, n));
 }
 
 static struct wire_hdr random_hdr(void)
@@ -145,6 +175,10 @@ static struct wire_hdr random_hdr(void)
 		break;
 	case WIRE_GETPUT:
 		h.rlength = h.paylen = (uint32_t)rnd(WIRE_SWAP_MAX + 1);
+		break;
+	case WIRE_ATOMIC:
+		h.rlength = h.paylen = 2u << rnd(3);
+		h.op = (uint32_t)(1 + rnd(WIRE_OPS));
 		break;
 	case WIRE_ACK:
 		h.mlength = rnd((h.rlength = rnd(~0ull)) + 1);
@@ -233,6 +267,13 @@ static void t_nonsense_is_refused(void)
 	CHECK_INT(with(WIRE_GET, 8, 1), WIRE_E_LENGTH);
 	CHECK_INT(with(WIRE_GETPUT, 8, 39), WIRE_E_LENGTH);
 	CHECK_INT(with(WIRE_GETPUT, 80, 41), WIRE_E_LENGTH);
+	CHECK_INT(with(WIRE_GETPUT, 116, 1), WIRE_E_FLAGS);
+	CHECK_INT(with(WIRE_ATOMIC, 116, 0), WIRE_E_FLAGS);	/* no operation, */
+	CHECK_INT(with(WIRE_ATOMIC, 116, WIRE_OPS + 1), WIRE_E_FLAGS);	/* or none that there is */
+	CHECK_INT(with(WIRE_ATOMIC, 119, 1), WIRE_E_FLAGS);
+	CHECK_INT(with(WIRE_ATOMIC, 8, 4), WIRE_E_LENGTH);	/* half a word */
+	CHECK_INT(with(WIRE_ATOMIC, 80, 16), WIRE_E_LENGTH);
+	CHECK_INT(with(WIRE_ATOMIC, 88, 1), WIRE_E_LENGTH);
 	CHECK_INT(with(WIRE_ACK, 88, 41), WIRE_E_LENGTH);	/* more taken than asked */
 	CHECK_INT(with(WIRE_ACK, 8, 1), WIRE_E_LENGTH);
 	CHECK_INT(with(WIRE_REPLY, 88, 41), WIRE_E_LENGTH);
@@ -247,7 +288,7 @@ static void t_nonsense_is_refused(void)
 
 static void t_an_md_is_named_where_something_comes_back(void)
 {
-	static const uint8_t types[] = { WIRE_GET, WIRE_GETPUT, WIRE_ACK, WIRE_REPLY };
+	static const uint8_t types[] = { WIRE_GET, WIRE_GETPUT, WIRE_ATOMIC, WIRE_ACK, WIRE_REPLY };
 	struct wire_hdr h, back;
 	uint8_t b[WIRE_HDR];
 

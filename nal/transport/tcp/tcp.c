@@ -272,11 +272,16 @@ static void out_ended(struct tcp_out *o)
 	start_timer(o, AGAIN_S);
 }
 
-/* It has not come back. */
+/* It has not come back. Where its kernel has let us in somebody is there, who may be stopped, or without its engine. */
 static void in_missing(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct tcp_out *o = w->data;
 
+	if (o->state == TCP_GREETING || o->state == TCP_WELCOME) {
+		ev_timer_set(&o->missing, GRACE_S, 0.);
+		ev_timer_start(loop, &o->missing);
+		return;
+	}
 	o->err = ETIMEDOUT;
 	lost(o);
 }
@@ -555,8 +560,15 @@ static void sit_down(struct tcp_in *c)
 	struct tcp *t = c->t;
 	struct tcp_out *o = &t->out[c->rank];
 
-	if (o->in)			/* we have not seen its end so far; what is left there comes again */
+	/* We have not seen its end so far; what is left there comes again. If there is none to be seen, another process
+	 * is at its place, which has never had our connection to it: so that is made anew. */
+	if (o->in) {
+		bool ended = pending(o->in->fd, POLLRDHUP);
+
 		in_free(o->in);
+		if (!ended && o->state == TCP_READY)
+			out_ended(o);
+	}
 	ev_io_stop(t->loop, &c->io);
 	ev_timer_stop(t->loop, &c->timer);
 	*o->seat = *c;
@@ -1190,26 +1202,39 @@ static uint16_t port_of(int fd)
 }
 
 /* At all of @at: 0, or -errno and nothing is open. *@port: 0 becomes what the system has chosen for the first. */
-static int listen_all(struct tcp *t, const struct tcp_bind *at, uint16_t *port)
+static int listen_all(const struct tcp_bind *at, uint16_t *port, int *fds)
 {
 	const struct in6_addr four_any = tcp_addr_four((struct in_addr){ htonl(INADDR_ANY) });
+	uint32_t n;
 	int fd = 0;
 
-	for (t->listens = 0; t->listens < at->n; t->listens++) {
-		fd = listen_at(&at->addr[t->listens], *port);
+	for (n = 0; n < at->n; n++) {
+		fd = listen_at(&at->addr[n], *port);
 		if (fd == -EAFNOSUPPORT && IN6_IS_ADDR_UNSPECIFIED(at->addr))
 			fd = listen_at(&four_any, *port);
 		if (fd < 0)
 			break;
-		t->fd[t->listens] = fd;
+		fds[n] = fd;
 		if (!*port)
 			*port = port_of(fd);
 	}
-	if (t->listens == at->n)
+	if (n == at->n)
 		return at->n ? 0 : -EADDRNOTAVAIL;
-	while (t->listens)
-		close(t->fd[--t->listens]);
+	while (n)
+		close(fds[--n]);
 	return fd;
+}
+
+int tcp_listen(const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port, int fds[TCP_ADDRS])
+{
+	int rc = -EADDRINUSE;
+
+	for (int i = 0; i < n && rc; i++)
+		for (int tries = ports[i] ? 1 : ANY_PORT; tries-- && rc;) {	/* free on the first, not on another */
+			*port = ports[i];
+			rc = listen_all(at, port, fds);
+		}
+	return rc ? rc : (int)at->n;
 }
 
 int tcp_reach(const struct in6_addr *addr)
@@ -1235,30 +1260,56 @@ void tcp_accepting(struct tcp *t, bool on)
 			ev_io_stop(t->loop, &t->listener[i]);
 }
 
+/* Nothing so far; or what a process before us has left, whose connections are to be made anew. */
+static void out_init(struct tcp *t, uint32_t i, bool heir)
+{
+	struct tcp_out *o = &t->out[i], was = *o;
+
+	*o = (struct tcp_out){ .t = t, .rank = i, .fd = -1 };
+	ev_timer_init(&o->timer, out_timer, 0., 0.);
+	o->timer.data = o;
+	ev_timer_init(&o->missing, in_missing, 0., 0.);
+	o->missing.data = o;
+	if (!heir)
+		return;
+	o->rest = was.rest;
+	o->seat = was.seat;
+	o->serial = was.serial;
+	o->met = was.met;
+	o->ready = was.ready;
+	serial(o);
+	if (was.state == TCP_GONE || was.state == TCP_BROKEN) {
+		o->state = was.state;
+		if (was.state == TCP_BROKEN)
+			start_timer(o, GRACE_S);
+	} else if (o->met) {
+		out_ended(o);
+		if (was.in) {
+			ev_timer_set(&o->missing, resume_s(t) + GRACE_S, 0.);
+			ev_timer_start(t->loop, &o->missing);
+		}
+	}
+}
+
 int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port)
 {
-	int rc = -EADDRINUSE;
+	bool heir = t->out != NULL;
+	int rc = (int)t->listens;
 
-	t->out = room(t, t->size * sizeof(*t->out));
+	if (!heir)
+		t->out = room(t, t->size * sizeof(*t->out));
 	if (!t->out)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->size; i++) {
-		t->out[i] = (struct tcp_out){ .t = t, .rank = i, .fd = -1 };
-		ev_timer_init(&t->out[i].timer, out_timer, 0., 0.);
-		t->out[i].timer.data = &t->out[i];
-		ev_timer_init(&t->out[i].missing, in_missing, 0., 0.);
-		t->out[i].missing.data = &t->out[i];
-	}
-	for (int i = 0; i < n && rc; i++)
-		for (int tries = ports[i] ? 1 : ANY_PORT; tries-- && rc;) {	/* free on the first, not on another */
-			*port = ports[i];
-			rc = listen_all(t, at, port);
-		}
-	if (rc) {
+	if (!rc)
+		rc = tcp_listen(at, ports, n, port, t->fd);
+	if (rc < 0) {
 		no_room(t, t->out);
 		t->out = NULL;
 		return rc;
 	}
+	t->listens = (uint32_t)rc;
+	for (uint32_t i = 0; i < t->size; i++)
+		out_init(t, i, heir);
 	for (uint32_t i = 0; i < t->listens; i++) {
 		ev_io_init(&t->listener[i], accept_event, t->fd[i], EV_READ);
 		t->listener[i].data = t;

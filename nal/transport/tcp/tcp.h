@@ -142,8 +142,13 @@ struct tcp {
 };
 
 /*
- * Listen at @at, at the first one of @n @ports (host order; 0: any) that is free on all of these: 0 or -errno. It goes
- * to @port.
+ * Listen at @at, at the first one of @n @ports (host order; 0: any) that is free on all of these: how many descriptors,
+ * in @fds, or -errno. The port goes to *@port.
+ */
+int tcp_listen(const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port, int fds[TCP_ADDRS]);
+/*
+ * Likewise: 0 or -errno; or, where t->fd[] are there (t->listens), at these. Who takes the place of a process that has
+ * died gives t->out as that has left it: what was connected is connected to anew, and user->resumed() follows.
  */
 int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, int n, uint16_t *port);
 /* Let others in, or leave them waiting in the kernel. */

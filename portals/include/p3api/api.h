@@ -791,6 +791,41 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
  */
 int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
 
+/**
+ * PtlAtomic_np - an atomic operation on a word of another process
+ * @get_md: receives what was there, from @get_offset on (a REPLY)
+ * @get_offset: first byte of the reply, counted from the descriptor's
+ * @put_md: holds the operand, at @put_offset
+ * @put_offset: first byte of the operand
+ * @op: what is done: ptl_atomic_np_t
+ * @length: bytes of the word: 2, 4 or 8
+ * @other: what the word is compared with (PTL_ATOMIC_CSWAP_NP), or the mask (PTL_ATOMIC_MSWAP_NP), in its low bits; any
+ *	other operation does not look at it. It is the header data of the target's events
+ * Arguments: PtlPut
+ *
+ * A PtlGetPutRegion that does not exchange a word but operates on it. It is one step for all atomic operations of
+ * processors on the same word and of the same size, those of the target's own threads, and of other processes of its
+ * node through SMARTMAP, among them; for exchanges; and for other calls of this, from whatever node. The target has no
+ * part in it, unless its memory is in no window of the process that begins the operation on the same node: then its
+ * next call does it. The call begins it and does not block.
+ *
+ * The descriptor that matches must have both PTL_MD_OP_PUT and PTL_MD_OP_GET. The word must be whole in it, in one
+ * piece, and on a boundary of its size in the target's memory; with PTL_NAL=ap it must be in the target's window
+ * (PTL_ADOPT), since the engine is another process.
+ *
+ * Events: as those of PtlGetPut. Where the word is not what it must be, REPLY_END and GETPUT_END have PTL_NI_FAULT_NP,
+ * and nothing has changed.
+ *
+ * Return: as PtlGetPut, and
+ *   PTL_MD_ILLEGAL: also where @length or @op is none of these
+ * Source: An extension of this library.
+ * See: PtlGetPut, PtlGetPutRegion, ptl_atomic_np_t
+ */
+int PtlAtomic_np(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md, ptl_size_t put_offset,
+		 ptl_atomic_np_t op, ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt_index,
+		 ptl_ac_index_t ac_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+		 ptl_hdr_data_t other);
+
 #ifdef __cplusplus
 }
 #endif

@@ -108,6 +108,26 @@ typedef enum {
 } ptl_ins_pos_t;
 
 /**
+ * ptl_atomic_np_t - what is done to a word of the target in one step
+ *
+ * x: the word; v: the operand; o: the other operand. Sums are modulo the word's size; floating-point numbers are bits.
+ *
+ * Source: An extension of this library.
+ * See: PtlAtomic_np
+ */
+typedef enum {
+	PTL_ATOMIC_FETCH_NP,	/* x stays */
+	PTL_ATOMIC_SET_NP,	/* x = v */
+	PTL_ATOMIC_SWAP_NP,	/* x = v; the same, for who wants what was there */
+	PTL_ATOMIC_CSWAP_NP,	/* x = v if x is o */
+	PTL_ATOMIC_ADD_NP,	/* x = x + v, signed or not */
+	PTL_ATOMIC_AND_NP,	/* x = x & v */
+	PTL_ATOMIC_OR_NP,	/* x = x | v */
+	PTL_ATOMIC_XOR_NP,	/* x = x ^ v */
+	PTL_ATOMIC_MSWAP_NP	/* bits of x that are set in o become those of v */
+} ptl_atomic_np_t;
+
+/**
  * ptl_ack_req_t - is an acknowledgement wanted?
  *
  * The last two are names of the same. They are no macros: programs define one as the other.
