@@ -13,7 +13,11 @@
 extern "C" {
 #endif
 #define SHMEMI_(name) pshmem_##name
+#define SHMEMI_BARE(name) p##name
 #include <shmem_protos.h>
+#include <shmem_coll.h>
+#include <shmem_legacy.h>
+#undef SHMEMI_BARE
 #undef SHMEMI_
 #ifdef __cplusplus
 }

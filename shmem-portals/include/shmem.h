@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * shmem.h - OpenSHMEM over SMARTMAP: what is there of version 1.5 (CAVEATS.md says what is not)
+ * shmem.h - OpenSHMEM over SMARTMAP: version 1.5, and what 1.6 adds (shmem(7) has the list)
  *
  * A symmetric object exists on every PE: a global or static variable of the program, or a block of the symmetric heap.
  * The address passed is always the own one; the library translates. All routines may be called from any thread,
  * between shmem_init() and shmem_finalize(); those marked collective from one thread at a time. Wrong arguments (a PE
  * that does not exist, an address that is not symmetric) end the job with a sentence.
  *
- * The typed routines come from the three tables below, here and in the library.
+ * Here are constants, handles and the tables of types. The routines are in shmem_protos.h, generated from the tables as
+ * they are in the library; the names without a type, for C11, in shmem_generic.h.
  */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -32,6 +33,41 @@
 #define SHMEM_CMP_LT	5
 #define SHMEM_CMP_LE	6
 
+/* How a context may be used: hints, or-able. */
+#define SHMEM_CTX_PRIVATE	1l		/* by the thread that made it only */
+#define SHMEM_CTX_SERIALIZED	2l		/* by one thread at a time */
+#define SHMEM_CTX_NOSTORE	4l		/* its quiet and fence need not order plain stores */
+#define SHMEM_CTX_SESSION_BATCH		1l
+#define SHMEM_CTX_SESSION_TOTAL_OPS	1l	/* in config_mask: total_ops is given */
+
+/* What put_signal does to the signal. */
+#define SHMEM_SIGNAL_SET	1
+#define SHMEM_SIGNAL_ADD	2
+
+/* What a block of the heap will be used for: hints, or-able. */
+#define SHMEM_MALLOC_ATOMICS_REMOTE	1l
+#define SHMEM_MALLOC_SIGNAL_REMOTE	2l
+
+/* Names of old. */
+#define _SHMEM_MAJOR_VERSION	SHMEM_MAJOR_VERSION
+#define _SHMEM_MINOR_VERSION	SHMEM_MINOR_VERSION
+#define _SHMEM_MAX_NAME_LEN	SHMEM_MAX_NAME_LEN
+#define _SHMEM_VENDOR_STRING	SHMEM_VENDOR_STRING
+#define _SHMEM_CMP_EQ		SHMEM_CMP_EQ
+#define _SHMEM_CMP_NE		SHMEM_CMP_NE
+#define _SHMEM_CMP_GT		SHMEM_CMP_GT
+#define _SHMEM_CMP_GE		SHMEM_CMP_GE
+#define _SHMEM_CMP_LT		SHMEM_CMP_LT
+#define _SHMEM_CMP_LE		SHMEM_CMP_LE
+
+/* Handles; of this PE alone. */
+typedef struct shmemi_ctx *shmem_ctx_t;
+#define SHMEM_CTX_INVALID	((shmem_ctx_t)0)
+
+typedef struct {
+	size_t total_ops;		/* operations that the session will make */
+} shmem_ctx_session_config_t;
+
 /* Standard RMA types: name, type. */
 #define SHMEMI_TYPES_RMA(X)								\
 	X(float, float) X(double, double) X(longdouble, long double)			\
@@ -50,6 +86,14 @@
 	X(int32, int32_t) X(int64, int64_t) X(uint32, uint32_t) X(uint64, uint64_t)	\
 	X(size, size_t) X(ptrdiff, ptrdiff_t)
 
+/* Types of wait_until and test of one variable: the two short ones are deprecated. */
+#define SHMEMI_TYPES_P2P(X) SHMEMI_TYPES_AMO(X) X(short, short) X(ushort, unsigned short)
+
+/* Types of wait, of the older names of atomic operations, and of those for fetch, set and swap; all deprecated. */
+#define SHMEMI_TYPES_WAIT(X) X(short, short) SHMEMI_TYPES_OLD(X)
+#define SHMEMI_TYPES_OLD(X) X(int, int) X(long, long) X(longlong, long long)
+#define SHMEMI_TYPES_OLD_EXT(X) SHMEMI_TYPES_OLD(X) X(float, float) X(double, double)
+
 /* Extended AMO types: for fetch, set and swap. */
 #define SHMEMI_TYPES_AMO_EXT(X) SHMEMI_TYPES_AMO(X) X(float, float) X(double, double)
 
@@ -58,66 +102,36 @@
 	X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long)	\
 	X(int32, int32_t) X(int64, int64_t) X(uint32, uint32_t) X(uint64, uint64_t)
 
+#include <shmem_coll.h>
+/* Types of the indexed forms, which are older than the tables above. */
+#ifdef __cplusplus
+#define SHMEMI_COMPLEX(T) __complex__ T
+#else
+#define SHMEMI_COMPLEX(T) T _Complex
+#endif
+#define SHMEMI_TYPES_IX(X)								\
+	X(short, short) X(int, int) X(long, long) X(longlong, long long) X(float, float) X(double, double)	\
+	X(longdouble, long double) X(complexf, SHMEMI_COMPLEX(float)) X(complexd, SHMEMI_COMPLEX(double))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+extern shmem_ctx_t SHMEM_CTX_DEFAULT;		/* any thread; PEs as in the world */
 #define SHMEMI_(name) shmem_##name
+#define SHMEMI_BARE(name) name
 #include <shmem_protos.h>
+#include <shmem_coll.h>
+#include <shmem_legacy.h>
+#undef SHMEMI_BARE
 #undef SHMEMI_
 #ifdef __cplusplus
 }
 #endif
 
-/*
- * C11: one name for all types. Only base types stand in these lists: int64_t, size_t and so on are among them.
- */
+#include <shmem_generic.h>
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus)
-#define SHMEMI_BASE_RMA(X, op)							\
-	X(float, float, op) X(double, double, op) X(longdouble, long double, op) X(char, char, op)	\
-	X(schar, signed char, op) X(short, short, op) X(int, int, op) X(long, long, op)		\
-	X(longlong, long long, op) X(uchar, unsigned char, op) X(ushort, unsigned short, op)	\
-	X(uint, unsigned int, op) X(ulong, unsigned long, op) X(ulonglong, unsigned long long, op)
-#define SHMEMI_BASE_AMO(X, op)							\
-	X(int, int, op) X(long, long, op) X(longlong, long long, op) X(uint, unsigned int, op)	\
-	X(ulong, unsigned long, op) X(ulonglong, unsigned long long, op)
-#define SHMEMI_BASE_EXT(X, op) SHMEMI_BASE_AMO(X, op) X(float, float, op) X(double, double, op)
-/* int and long are there as int32 and int64 only; on this ABI these are the same types. */
-#define SHMEMI_BASE_BIT(X, op)							\
-	X(uint, unsigned int, op) X(ulong, unsigned long, op) X(ulonglong, unsigned long long, op) \
-	X(int32, int32_t, op) X(int64, int64_t, op)
-#define SHMEMI_CASE(N, T, op)	, T *: shmem_##N##_##op
-#define SHMEMI_CASEC(N, T, op)	, T *: shmem_##N##_##op, const T *: shmem_##N##_##op
-
-#define shmem_put(dest, ...)	_Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, put))(dest, __VA_ARGS__)
-#define shmem_get(dest, ...)	_Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, get))(dest, __VA_ARGS__)
-#define shmem_put_nbi(dest, ...) _Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, put_nbi))(dest, __VA_ARGS__)
-#define shmem_get_nbi(dest, ...) _Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, get_nbi))(dest, __VA_ARGS__)
-#define shmem_iput(dest, ...)	_Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, iput))(dest, __VA_ARGS__)
-#define shmem_iget(dest, ...)	_Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, iget))(dest, __VA_ARGS__)
-#define shmem_p(dest, ...)	_Generic((dest) SHMEMI_BASE_RMA(SHMEMI_CASE, p))(dest, __VA_ARGS__)
-#define shmem_g(src, ...)	_Generic((src) SHMEMI_BASE_RMA(SHMEMI_CASEC, g))(src, __VA_ARGS__)
-#define shmem_atomic_fetch(src, ...) _Generic((src) SHMEMI_BASE_EXT(SHMEMI_CASEC, atomic_fetch))(src, __VA_ARGS__)
-#define shmem_atomic_set(dest, ...) _Generic((dest) SHMEMI_BASE_EXT(SHMEMI_CASE, atomic_set))(dest, __VA_ARGS__)
-#define shmem_atomic_swap(dest, ...) _Generic((dest) SHMEMI_BASE_EXT(SHMEMI_CASE, atomic_swap))(dest, __VA_ARGS__)
-#define shmem_atomic_compare_swap(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_AMO(SHMEMI_CASE, atomic_compare_swap))(dest, __VA_ARGS__)
-#define shmem_atomic_fetch_add(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_AMO(SHMEMI_CASE, atomic_fetch_add))(dest, __VA_ARGS__)
-#define shmem_atomic_add(dest, ...) _Generic((dest) SHMEMI_BASE_AMO(SHMEMI_CASE, atomic_add))(dest, __VA_ARGS__)
-#define shmem_atomic_fetch_inc(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_AMO(SHMEMI_CASE, atomic_fetch_inc))(dest, __VA_ARGS__)
-#define shmem_atomic_inc(dest, ...) _Generic((dest) SHMEMI_BASE_AMO(SHMEMI_CASE, atomic_inc))(dest, __VA_ARGS__)
-#define shmem_atomic_fetch_and(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_fetch_and))(dest, __VA_ARGS__)
-#define shmem_atomic_and(dest, ...) _Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_and))(dest, __VA_ARGS__)
-#define shmem_atomic_fetch_or(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_fetch_or))(dest, __VA_ARGS__)
-#define shmem_atomic_or(dest, ...) _Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_or))(dest, __VA_ARGS__)
-#define shmem_atomic_fetch_xor(dest, ...)						\
-	_Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_fetch_xor))(dest, __VA_ARGS__)
-#define shmem_atomic_xor(dest, ...) _Generic((dest) SHMEMI_BASE_BIT(SHMEMI_CASE, atomic_xor))(dest, __VA_ARGS__)
-#define shmem_wait_until(ivar, ...) _Generic((ivar) SHMEMI_BASE_AMO(SHMEMI_CASE, wait_until))(ivar, __VA_ARGS__)
-#define shmem_test(ivar, ...)	_Generic((ivar) SHMEMI_BASE_AMO(SHMEMI_CASE, test))(ivar, __VA_ARGS__)
+#define SHMEMI_COLL_NAMES
+#include <shmem_coll.h>
 #endif
 
 #endif

@@ -2,23 +2,27 @@
 /*
  * heap.c - the symmetric heap: the same sequence of calls gives the same offsets on every PE
  *
- * One block of arena memory per PE. What is free and what is not is known outside of it, in an array sorted by offset
- * that covers the heap without gaps, so that a program that writes past a block spoils data, not the heap. First fit
- * by address: the result depends on nothing but the calls before. `lock' is for programs that call from several
- * threads in an order of their own making.
+ * One block of arena memory per PE; its first SHMEMI_WORK bytes are the library's own. What is free and what is not is
+ * known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that writes
+ * past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls before.
+ * `lock' is for programs that call from several threads in an order of their own making; it is held across barriers.
+ * `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
  */
 #include <errno.h>
+#include <pshmemx.h>
 #include <pthread.h>
 #include <smartmap.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net.h"
 #include "shmemi.h"
 
 #define GRAIN	64u			/* blocks never share a cache line */
 
 struct block {
 	uint64_t off, len;
+	uint64_t asked;			/* bytes that the program may use, <= len; for SHMEM_DEBUG */
 	bool used;
 };
 
@@ -26,11 +30,14 @@ static struct block *block;
 static size_t n_blocks, room;
 static uint32_t serial;			/* allocations since the start */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;	/* block[] changes or is looked at; inside of lock */
 
 int shmemi_heap_start(size_t size)
 {
-	void *p = smartmap_alloc(size, size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096);
+	void *p;
 
+	size += SHMEMI_WORK;
+	p = smartmap_alloc(size, size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096);
 	if (!p)
 		return -1;
 	room = 64;
@@ -39,7 +46,7 @@ int shmemi_heap_start(size_t size)
 		smartmap_free(p, size);
 		return -1;
 	}
-	block[0] = (struct block){ 0, size, false };
+	block[0] = (struct block){ SHMEMI_WORK, size - SHMEMI_WORK, 0, false };
 	n_blocks = 1;
 	serial = 0;
 	shmemi.heap = (uintptr_t)p;
@@ -92,7 +99,7 @@ static size_t entry_at(uint64_t off)
 	return lo < n_blocks && block[lo].off == off ? lo : n_blocks;
 }
 
-/* Offset of a new block, or UINT64_MAX. [lock] */
+/* Offset of a new block, or UINT64_MAX. [lock, table] */
 static uint64_t take(uint64_t align, uint64_t size)
 {
 	uint64_t len = (size + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
@@ -114,15 +121,15 @@ static uint64_t take(uint64_t align, uint64_t size)
 			block[i].len = off - block[i].off;
 			i++;
 		}
-		block[i] = (struct block){ off, len, true };
+		block[i] = (struct block){ off, len, size, true };
 		if (behind)
-			block[i + 1] = (struct block){ off + len, end - off - len, false };
+			block[i + 1] = (struct block){ off + len, end - off - len, 0, false };
 		return off;
 	}
 	return UINT64_MAX;
 }
 
-/* [lock] */
+/* [lock, table] */
 static void give(size_t i)
 {
 	block[i].used = false;
@@ -136,6 +143,27 @@ static void give(size_t i)
 	}
 }
 
+bool shmemi_heap_block(size_t off, size_t *begin, size_t *len)
+{
+	size_t lo = 0, hi;
+	bool used;
+
+	pthread_mutex_lock(&table);
+	for (hi = n_blocks; hi - lo > 1;) {
+		size_t mid = (lo + hi) / 2;
+
+		if (block[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	used = block[lo].used && off - block[lo].off < block[lo].asked;
+	*begin = block[lo].off;
+	*len = block[lo].asked;
+	pthread_mutex_unlock(&table);
+	return used;
+}
+
 /*
  * All PEs compare with their neighbour: an allocation that differs would go wrong much later and far away. Two records
  * in turn: nobody is two barriers ahead of its neighbour, so none is overwritten before it has been read.
@@ -144,15 +172,17 @@ static void agree(const char *routine, uint64_t size, uint64_t off)
 {
 	uint32_t k = serial++ & 1;
 	int next = (shmemi.pe + 1) % shmemi.n_pes;
-	struct shmemi_ctl *ctl;
+	struct shmemi_ctl copy, *ctl = &copy;
 
 	shmemi.ctl->last[k].size = size;
 	shmemi.ctl->last[k].off = off;
 	shmemi_barrier();
-	if (next == shmemi.pe || shmemi.peer[next].local < 0)
+	if (next == shmemi.pe)
 		return;
-	shmemi_at(routine, (void *)shmemi.heap, 1, next);	/* looks it up */
-	ctl = shmemi.peer[next].ctl;
+	if (shmemi.peer[next].local >= 0)
+		ctl = shmemi_ctl_of(next);
+	else
+		shmemi_net_ctl(next, &copy);
 	if (ctl->last[k].size != size || ctl->last[k].off != off)
 		shmemi_fatal("%s(%llu): PE %d calls it with %llu bytes: calls on the symmetric heap must be the same, "
 			     "in the same order, on all PEs", routine, (unsigned long long)size, next,
@@ -173,7 +203,9 @@ static void *allocate(const char *routine, size_t align, size_t size)
 	if (!size)
 		return NULL;
 	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&table);
 	off = size <= shmemi.heap_size ? take(align, size) : UINT64_MAX;
+	pthread_mutex_unlock(&table);
 	agree(routine, size, off);
 	pthread_mutex_unlock(&lock);
 	if (off != UINT64_MAX)
@@ -181,6 +213,21 @@ static void *allocate(const char *routine, size_t align, size_t size)
 	errno = ENOMEM;
 	return NULL;
 }
+
+/* 0: a block begins at @ptr; -3: it is not in the heap; -4: nothing is allocated there; -5: it is inside of a block. */
+int pshmemx_heap_status(const void *ptr)
+{
+	size_t off = (uintptr_t)ptr - shmemi.heap, begin, len;
+	bool used;
+
+	if (off >= shmemi.heap_size)
+		return -3;
+	used = shmemi_heap_block(off, &begin, &len);
+	if (begin > off)
+		return -3;		/* the library's own */
+	return !used ? -4 : off == begin ? 0 : -5;
+}
+extern __typeof__(pshmemx_heap_status) shmemx_heap_status __attribute__((weak, alias("pshmemx_heap_status")));
 
 /* Entry of the block at @ptr; ends the job when there is none. [lock] */
 static size_t entry_of(const char *routine, const void *ptr)
@@ -192,11 +239,30 @@ static size_t entry_of(const char *routine, const void *ptr)
 	return i;
 }
 
+/* [lock] */
+static void give_back(const char *routine, const void *ptr)
+{
+	size_t i = entry_of(routine, ptr);
+
+	pthread_mutex_lock(&table);
+	give(i);
+	pthread_mutex_unlock(&table);
+}
+
 void *pshmem_malloc(size_t size)
 {
 	return allocate("shmem_malloc", 0, size);
 }
 SHMEMI_ALIAS(malloc);
+
+/* Every block is as good for atomic operations and signals as any. */
+void *pshmem_malloc_with_hints(size_t size, long hints)
+{
+	if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
+		shmemi_fatal("shmem_malloc_with_hints: %#lx is no hint that there is", (unsigned long)hints);
+	return allocate("shmem_malloc_with_hints", 0, size);
+}
+SHMEMI_ALIAS(malloc_with_hints);
 
 void *pshmem_calloc(size_t count, size_t size)
 {
@@ -237,7 +303,7 @@ void pshmem_free(void *ptr)
 	check_up("shmem_free");
 	pshmem_barrier_all();
 	pthread_mutex_lock(&lock);
-	give(entry_of("shmem_free", ptr));
+	give_back("shmem_free", ptr);
 	pthread_mutex_unlock(&lock);
 }
 SHMEMI_ALIAS(free);
@@ -245,6 +311,7 @@ SHMEMI_ALIAS(free);
 void *pshmem_realloc(void *ptr, size_t size)
 {
 	uint64_t old;
+	size_t i;
 	void *p;
 
 	if (!ptr)
@@ -256,7 +323,13 @@ void *pshmem_realloc(void *ptr, size_t size)
 	check_up("shmem_realloc");
 	pshmem_barrier_all();
 	pthread_mutex_lock(&lock);
-	old = block[entry_of("shmem_realloc", ptr)].len;
+	i = entry_of("shmem_realloc", ptr);
+	old = block[i].len;
+	if (size <= old && size > old / 2) {
+		pthread_mutex_lock(&table);
+		block[i].asked = size;
+		pthread_mutex_unlock(&table);
+	}
 	pthread_mutex_unlock(&lock);
 	if (size <= old && size > old / 2) {
 		shmemi_barrier();
@@ -268,7 +341,7 @@ void *pshmem_realloc(void *ptr, size_t size)
 	memcpy(p, ptr, size < old ? size : old);
 	shmemi_barrier();
 	pthread_mutex_lock(&lock);
-	give(entry_of("shmem_realloc", ptr));
+	give_back("shmem_realloc", ptr);
 	pthread_mutex_unlock(&lock);
 	return p;
 }

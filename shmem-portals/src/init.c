@@ -21,7 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "coll.h"
+#include "ctx.h"
+#include "net.h"
 #include "shmemi.h"
+#include "team.h"
 
 #define DEFAULT_SIZE	((uint64_t)256 << 20)
 
@@ -95,20 +99,41 @@ static int own_data(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void look_up(struct shmemi_peer *p, int pe)
+/* Does @pe, which says @ctl, fit to us? */
+static void compare(const struct shmemi_ctl *ctl, int pe)
 {
-	struct shmemi_ctl *ctl;
-	void *far;
-
-	ctl = smartmap_lookup(p->local, SHMEMI_ROOT);
-	ctl = ctl ? smartmap_remote(p->local, ctl) : NULL;
-	if (!ctl || ctl->magic != SHMEMI_MAGIC)
-		shmemi_fatal("PE %d cannot be reached: %s", pe, smartmap_alive(p->local) ?
-			     "it runs another version of this library" : "it has ended");
+	if (ctl->magic != SHMEMI_MAGIC)
+		shmemi_fatal("PE %d cannot be reached: it runs another version of this library", pe);
 	if (ctl->heap_size != shmemi.heap_size)
 		shmemi_fatal("SHMEM_SYMMETRIC_SIZE is %zu here and %llu on PE %d: set it to the same on all PEs",
-			     shmemi.heap_size, (unsigned long long)ctl->heap_size, pe);
-	p->ctl = ctl;
+			     shmemi.heap_size - SHMEMI_WORK, (unsigned long long)ctl->heap_size - SHMEMI_WORK, pe);
+	if (ctl->data_size != shmemi.data_size)
+		shmemi_fatal("the data of PE %d's program have %llu bytes, here %zu: all PEs must run the same program", pe,
+			     (unsigned long long)ctl->data_size, shmemi.data_size);
+}
+
+struct shmemi_ctl *shmemi_ctl_of(int pe)
+{
+	struct shmemi_peer *p = &shmemi.peer[pe];
+	struct shmemi_ctl *ctl = __atomic_load_n(&p->ctl, __ATOMIC_ACQUIRE);
+
+	if (ctl)
+		return ctl;
+	ctl = smartmap_lookup(p->local, SHMEMI_ROOT);
+	ctl = ctl ? smartmap_remote(p->local, ctl) : NULL;
+	if (!ctl)
+		shmemi_fatal("PE %d cannot be reached: %s", pe, smartmap_alive(p->local) ?
+			     "it runs another version of this library" : "it has ended");
+	compare(ctl, pe);
+	__atomic_store_n(&p->ctl, ctl, __ATOMIC_RELEASE);
+	return ctl;
+}
+
+static void look_up(struct shmemi_peer *p, int pe)
+{
+	struct shmemi_ctl *ctl = shmemi_ctl_of(pe);
+	void *far;
+
 	far = smartmap_symmetric(p->local, (void *)shmemi.data);
 	if (shmemi.data_size && smartmap_reachable(p->local, far, shmemi.data_size))
 		p->data = (uintptr_t)smartmap_remote(p->local, far);
@@ -128,13 +153,22 @@ static void *far_static(const char *routine, const void *sym, size_t len, const 
 	return smartmap_symmetric(p->local, sym);
 }
 
+/* Objects of static data have no bounds that we know, but the segment has. */
+void shmemi_check_static(const char *routine, const void *sym, size_t len)
+{
+	uintptr_t lo = (uintptr_t)sym;
+
+	if (lo < shmemi.data || lo + len > shmemi.data + shmemi.data_size)
+		far_static(routine, sym, len, &shmemi.peer[shmemi.pe]);
+}
+
 void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe)
 {
 	struct shmemi_peer *p = &shmemi.peer[pe];
 	void *far;
 
-	if (p->local < 0)
-		shmemi_fatal("%s: PE %d is on another node, which this version does not reach", routine, pe);
+	if (p->local < 0 || (shmemi.no_windows && pe != shmemi.pe))
+		return NULL;
 	if (!p->looked) {
 		look_up(p, pe);
 		return shmemi_at(routine, sym, len, pe);
@@ -148,7 +182,7 @@ void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe)
 /* ---- start and end ---- */
 
 /*
- * SHMEM_SYMMETRIC_SIZE: a number, also with a fraction, and a suffix k, m, g or t; what follows is ignored.
+ * SHMEM_SYMMETRIC_SIZE, or one of its older names: a number, also with a fraction, and a suffix k, m, g or t; what follows is ignored.
  * Returns bytes, 0 when it makes no sense.
  */
 static uint64_t heap_size(const char **text)
@@ -159,6 +193,8 @@ static uint64_t heap_size(const char **text)
 
 	if (!s)
 		s = getenv("SMA_SYMMETRIC_SIZE");
+	if (!s)
+		s = getenv("XT_SYMMETRIC_HEAP_SIZE");
 	*text = s;
 	if (!s)
 		return DEFAULT_SIZE;
@@ -186,8 +222,14 @@ static int find_peers(ptl_handle_ni_t ni)
 		free(node);
 		return -1;
 	}
-	for (int i = 0; i < shmemi.n_pes; i++)
+	shmemi.node = (int)node[shmemi.pe];
+	shmemi.n_nodes = 0;
+	for (int i = 0; i < shmemi.n_pes; i++) {
 		shmemi.peer[i].local = node[i] == node[shmemi.pe] ? local++ : -1;
+		if ((int)node[i] >= shmemi.n_nodes)
+			shmemi.n_nodes = (int)node[i] + 1;
+	}
+	shmemi.n_local = local;
 	free(node);
 	return 0;
 }
@@ -196,6 +238,28 @@ static int find_peers(ptl_handle_ni_t ni)
 static void in_child(void)
 {
 	shmemi = (struct shmemi){ .pe = -1 };
+}
+
+/*
+ * Several nodes: all must show what they have before one of them puts. Then each compares with its neighbour, and so
+ * somebody finds what is not the same everywhere.
+ */
+static void meet(void)
+{
+	int next = (shmemi.pe + 1) % shmemi.n_pes;
+	struct shmemi_ctl ctl;
+
+	if (shmemi_net_start())
+		shmemi_fatal("this PE cannot take part");
+	shmemi.net = true;
+	if (smartmap_barrier() || shmemi_net_meet() || smartmap_barrier())
+		shmemi_fatal("a PE of this node has ended while the job starts");
+	if (shmemi.peer[next].local >= 0) {
+		shmemi_ctl_of(next);
+	} else {
+		shmemi_net_ctl(next, &ctl);
+		compare(&ctl, next);
+	}
 }
 
 static int start(void)
@@ -225,13 +289,17 @@ static int start(void)
 	shmemi.pe = (int)rank;
 	shmemi.n_pes = (int)n;
 	shmemi.impatient = PtlOversubscribed_np();
+	shmemi.debug = getenv("SHMEM_DEBUG") || getenv("SMA_DEBUG");
 	if (!handler && !pthread_atfork(NULL, NULL, in_child))
 		handler = true;
-	if (find_peers(ni))
+	text = getenv("PTL_SMARTMAP");
+	shmemi.no_windows = text && !strcmp(text, "no");
+	if (shmemi_coll_settings() || find_peers(ni) || shmemi_teams_start())
 		goto err_ni;
 	dl_iterate_phdr(own_data, &r);
 	shmemi.data = r.lo;
 	shmemi.data_size = r.hi - r.lo;
+	shmemi.fast_pes = shmemi.debug || shmemi.no_windows || shmemi.data_size < SHMEMI_FAST ? 0 : shmemi.n_pes;
 	shmemi.ctl = smartmap_alloc(sizeof(*shmemi.ctl), 0);
 	shmemi.shared = smartmap_shared(sizeof(*shmemi.shared));
 	if (!shmemi.ctl || !shmemi.shared || shmemi_heap_start(size)) {
@@ -240,18 +308,23 @@ static int start(void)
 		goto err_ni;
 	}
 	*shmemi.ctl = (struct shmemi_ctl){ .magic = SHMEMI_MAGIC, .pe = rank, .heap = shmemi.heap,
-					   .heap_size = shmemi.heap_size };
+					   .heap_size = shmemi.heap_size, .data_size = shmemi.data_size };
 	shmemi.peer[rank].heap = shmemi.heap;
 	shmemi.peer[rank].data = shmemi.data;
 	shmemi.peer[rank].ctl = shmemi.ctl;
 	shmemi.peer[rank].looked = true;
 	smartmap_publish(SHMEMI_ROOT, shmemi.ctl);
-	shmemi_barrier();
+	if (shmemi.n_nodes > 1 || (shmemi.no_windows && shmemi.n_pes > 1))
+		meet();
+	else
+		shmemi_barrier();
+	shmemi_teams_open();
 	return 0;
 err_ni:
+	shmemi_teams_end();
 	free(shmemi.peer);
 	shmemi.peer = NULL;
-	shmemi.n_pes = 0;
+	shmemi.n_pes = shmemi.fast_pes = 0;
 	PtlNIFini(ni);
 	return -1;
 }
@@ -272,7 +345,12 @@ int pshmem_init_thread(int requested, int *provided)
 			printf("SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with k, m, g or t (256m); now %zu\n"
 			       "SHMEM_VERSION         set: print name and version at the start\n"
 			       "SHMEM_INFO            set: print this\n"
-			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size);
+			       "SHMEM_DEBUG           set: check each range that is read or written\n"
+			       "SMA_...               older names of these; SHMEM_... goes before\n"
+			       "SHMEM_BARRIER_ALGORITHM  auto (default), counter, dissem\n"
+			       "SHMEM_COLL_OPT_OFF    collectives that go the simple way, for comparison: 1 for all, or names of\n"
+			       "                      broadcast,collect,fcollect,alltoall,alltoalls,reduce,scan\n"
+			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size - SHMEMI_WORK);
 	}
 	shmemi.inits++;
 	if (provided)
@@ -308,12 +386,20 @@ void pshmem_finalize(void)
 	if (--shmemi.inits)
 		return;
 	smartmap_publish(SHMEMI_ROOT, NULL);
+	shmemi_teams_end();
 	shmemi_barrier();		/* nobody looks at heap or control page behind this */
+	if (shmemi.net) {
+		shmemi_net_last();
+		shmemi_barrier();
+		shmemi_net_stop();
+		shmemi.net = false;
+	}
 	shmemi_heap_end();
 	smartmap_free(shmemi.ctl, sizeof(*shmemi.ctl));
+	shmemi_ctx_end();
 	free(shmemi.peer);
 	shmemi.peer = NULL;
-	shmemi.n_pes = 0;
+	shmemi.n_pes = shmemi.fast_pes = 0;
 	shmemi.heap_size = shmemi.data_size = 0;
 	shmemi.shared = NULL;
 	PtlNIFini(shmemi.ni);		/* not PtlFini: another library of this process may use Portals */
@@ -326,9 +412,13 @@ SHMEMI_ALIAS(finalize);
  */
 void pshmem_global_exit(int status)
 {
+	uint32_t leaving = (uint32_t)(status & 255) | 1u << 31;
+
 	fflush(NULL);
 	if (shmemi.shared && shmemi.n_pes > 1) {
-		__atomic_store_n(&shmemi.shared->leaving, (uint32_t)(status & 255) | 1u << 31, __ATOMIC_RELEASE);
+		__atomic_store_n(&shmemi.shared->leaving, leaving, __ATOMIC_RELEASE);
+		if (shmemi.net)
+			shmemi_net_exit(leaving);
 		for (int i = 0; status & 255 && i < shmemi.n_pes; i++) {
 			int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
 
@@ -339,6 +429,12 @@ void pshmem_global_exit(int status)
 	_exit(status);
 }
 SHMEMI_ALIAS(global_exit);
+
+void pshmem_pcontrol(int level, ...)
+{
+	(void)level;			/* a tool has its own */
+}
+SHMEMI_ALIAS(pcontrol);
 
 /* ---- who and what ---- */
 
@@ -356,11 +452,11 @@ SHMEMI_ALIAS(n_pes);
 
 int pshmem_pe_accessible(int pe)
 {
-	return pe >= 0 && pe < shmemi.n_pes && shmemi.peer[pe].local >= 0;
+	return pe >= 0 && pe < shmemi.n_pes;
 }
 SHMEMI_ALIAS(pe_accessible);
 
-/* @addr of @pe through a window: 1, by the kernel: 0, not at all, or not symmetric: -1. */
+/* @addr of @pe through a window: 1, by the kernel or Portals: 0, not at all, or not symmetric: -1. */
 static int reach(const void *addr, int pe, void **at)
 {
 	uintptr_t off = (uintptr_t)addr - shmemi.heap;
@@ -377,6 +473,8 @@ static int reach(const void *addr, int pe, void **at)
 	*at = shmemi_at("shmem_ptr", addr, 1, pe);
 	if (*at)
 		return 1;
+	if (shmemi_by_net(pe))
+		return shmemi_net_symmetric(addr, 1) ? 0 : -1;
 	far = smartmap_symmetric(shmemi.peer[pe].local, addr);
 	return smartmap_path(shmemi.peer[pe].local, far, 1) == SMARTMAP_CMA ? 0 : -1;
 }

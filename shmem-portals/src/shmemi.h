@@ -20,10 +20,15 @@
 /* What a PE tells the others; in arena memory. Written before the barrier of init, but for last[]. */
 struct shmemi_ctl {
 	uint32_t magic, pe;
-	uint64_t heap, heap_size;
+	uint64_t heap, heap_size, data_size;
 	struct {
 		uint64_t size, off;	/* arguments and result of an allocation */
 	} last[2];			/* by number of the allocation: see agree() in heap.c */
+	uint32_t leaving;		/* global_exit() of a PE of another node: as in struct shmemi_shared */
+	uint64_t unused;		/* old values that nobody wants */
+	uint32_t met;			/* first PE of a node: rounds of the start that it has done, + 1; */
+	uint32_t there[32];		/* what the one asked in each round has said of that */
+	uint32_t round[32];		/* first PE of a node: barriers that others have come to: net.c */
 };
 
 /* Seen by all PEs of the node: smartmap_shared(). */
@@ -45,6 +50,7 @@ struct shmemi_peer {
 
 struct shmemi {
 	int pe, n_pes, inits;
+	int n_local, node, n_nodes;	/* PEs of this node, its number, nodes of the job */
 	uintptr_t heap, data;		/* own */
 	size_t heap_size, data_size;
 	struct shmemi_peer *peer;	/* [n_pes] */
@@ -52,17 +58,34 @@ struct shmemi {
 	struct shmemi_shared *shared;
 	uint32_t ni;
 	bool impatient;			/* more PEs than cores: give the core away at once */
+	bool debug;			/* SHMEM_DEBUG */
+	int fast_pes;			/* n_pes, for shmemi_at_fast(); 0: none is fast (SHMEM_DEBUG, no_windows) */
+#define SHMEMI_FAST	16u
+	bool net;			/* there are PEs that are reached by Portals: net.h */
+	bool no_windows;		/* PTL_SMARTMAP=no: so are all others */
 };
 extern struct shmemi shmemi;
+
+/*
+ * At the begin of the symmetric heap, before what shmem_malloc() gives out: memory of the library's own that is
+ * symmetric, so that shmemi_at() and shmemi_far_put() reach it on every PE. Zero at the start.
+ */
+#define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h); the heap is larger by them than SHMEM_SYMMETRIC_SIZE says */
 
 /* A sentence with PE and routine; ends the job. */
 void shmemi_fatal(const char *fmt, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
 void shmemi_bad_pe(const char *routine, int pe) __attribute__((noreturn, cold));
 
+/* init.c: what a PE of this node tells, in this process. */
+struct shmemi_ctl *shmemi_ctl_of(int pe);
+
 /* init.c: the slow half of shmemi_at(). */
 void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe);
 
-/* The object @sym of PE @pe, in this process; NULL: only a copy by the kernel reaches it. Ends the job if not symmetric. */
+/*
+ * The object @sym of PE @pe, in this process; NULL: loads and stores do not reach it (far.h). Ends the job if it is not
+ * symmetric.
+ */
 static inline void *shmemi_at(const char *routine, const void *sym, size_t len, int pe)
 {
 	uintptr_t off = (uintptr_t)sym - shmemi.heap;
@@ -79,9 +102,53 @@ static inline void *shmemi_at(const char *routine, const void *sym, size_t len, 
 	return shmemi_at_slow(routine, sym, len, pe);
 }
 
+/*
+ * The same for the hot paths: only additions and comparisons, no call; NULL in every other case, be it only that the PE
+ * is met for the first time. The caller then goes the way of shmemi_at(). @len is a constant, at most SHMEMI_FAST.
+ */
+static inline __attribute__((always_inline)) void *shmemi_at_fast(const void *sym, size_t len, int pe)
+{
+	uintptr_t off = (uintptr_t)sym - shmemi.heap;
+	const struct shmemi_peer *p;
+
+	if (__builtin_expect((unsigned)pe >= (unsigned)shmemi.fast_pes, 0))
+		return NULL;
+	p = &shmemi.peer[pe];
+	if (__builtin_expect(off <= shmemi.heap_size - len, 1))		/* neither is smaller than SHMEMI_FAST */
+		return __builtin_expect(p->heap != 0, 1) ? (void *)(p->heap + off) : NULL;
+	off = (uintptr_t)sym - shmemi.data;
+	if (off <= shmemi.data_size - len && p->data)
+		return (void *)(p->data + off);
+	return NULL;
+}
+
+/*
+ * check.c: with SHMEM_DEBUG each operation first comes here. @sym_len bytes at @sym of PE @pe, @own_len at @own here.
+ * Ends the job when they are not what a program can mean.
+ */
+void shmemi_check(const char *routine, const void *sym, size_t sym_len, const void *own, size_t own_len, int pe)
+	__attribute__((cold));
+/* init.c: its part for what is not in the heap. */
+void shmemi_check_static(const char *routine, const void *sym, size_t len);
+
+/* Is @pe reached by Portals, where shmemi_at() says NULL? */
+static inline bool shmemi_by_net(int pe)
+{
+	return shmemi.net && (shmemi.no_windows || shmemi.peer[pe].local < 0);
+}
+
 /* heap.c */
 int shmemi_heap_start(size_t size);		/* 0, -1: no memory */
 void shmemi_heap_end(void);
+/* The block that @off bytes from the heap's begin lie in: is it in use? As many bytes as were asked for. */
+bool shmemi_heap_block(size_t off, size_t *begin, size_t *len);
+
+/* sync.c: what shmem_fence() and shmem_quiet() do. */
+void shmemi_fence(void);
+void shmemi_quiet(void);
+
+/* barrier.c: of all PEs */
+void shmemi_barrier(void);
 
 /* sync.c: one step of waiting; look again behind each. Ends this PE when the job has ended. */
 struct shmemi_wait {
@@ -89,7 +156,13 @@ struct shmemi_wait {
 	int dead;			/* PE + 1 that was found dead in the step before */
 };
 void shmemi_wait_step(struct shmemi_wait *w);
-void shmemi_barrier(void);
+
+/*
+ * net.c: what this process has begun on PEs that are reached by Portals is done, or is ordered before what it begins
+ * later. To be called where shmemi.net is set, and only there.
+ */
+void shmemi_net_quiet(void);
+void shmemi_net_fence(void);
 
 /* pshmem_X is the routine, shmem_X the weak name that tools take over. */
 #define SHMEMI_ALIAS(name) extern __typeof__(pshmem_##name) shmem_##name __attribute__((weak, alias("pshmem_" #name)))

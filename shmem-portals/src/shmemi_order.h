@@ -3,6 +3,7 @@
  * shmemi_order.h - what fence, quiet and waiting mean for direct stores
  *
  * A put is a copy by this thread into the target's memory, and finished when it returns; what is left to do is order.
+ * But to PEs of other nodes: net.c.
  *
  *	put, p, nbi	plain stores; one aligned element of 1, 2, 4 or 8 bytes is one store, so that who waits for it never
  *			sees half of it. Large copies of the C library may use streaming stores; it ends them with sfence.
@@ -13,6 +14,8 @@
  *	test
  *	barrier		its counter is acquire and release; barrier_all does a quiet first.
  *	copies by the kernel (memory that is not in the window)	are finished, and seen, when the system call returns.
+ *	Portals		(PEs of other nodes) makes what one thread asks of one PE in the order of the calls, each behind the lock
+ *			of its portal: so a flag is never seen before the data. quiet waits for acknowledgements.
  */
 #ifndef SHMEMI_ORDER_H
 #define SHMEMI_ORDER_H

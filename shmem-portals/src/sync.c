@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * sync.c - fence, quiet, barrier, waiting for a variable
- *
- * Barrier: a counter and a number in memory of the first PE. Whoever comes last puts the counter back to 0 and then
- * moves the number on (release); the others wait for that (acquire).
+ * sync.c - fence, quiet; a step of waiting
  *
  * Waiting spins, then yields, then sleeps in short pieces: the store that ends it comes from a processor and wakes
  * nobody. While it sleeps it looks whether another PE has ended the job, or has died.
@@ -13,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net.h"
 #include "shmemi.h"
 
 #define SPINS	2000u
@@ -28,6 +26,8 @@ static int look_round(void)
 	leaving = __atomic_load_n(&shmemi.shared->leaving, __ATOMIC_ACQUIRE);
 	if (leaving)
 		_exit((int)(leaving & 255));
+	if (shmemi.net)
+		shmemi_net_look();
 	for (int i = 0; i < shmemi.n_pes; i++)
 		if (shmemi.peer[i].local >= 0 && i != shmemi.pe && !smartmap_alive(shmemi.peer[i].local))
 			return i;
@@ -41,6 +41,8 @@ void shmemi_wait_step(struct shmemi_wait *w)
 
 	if (w->dead)
 		shmemi_fatal("PE %d has ended while this one waits", w->dead - 1);
+	if (shmemi.net)
+		shmemi_net_progress();
 	if (n < (shmemi.impatient ? 20u : SPINS)) {
 		shmemi_pause();
 	} else if (n < SPINS + YIELDS) {
@@ -54,83 +56,28 @@ void shmemi_wait_step(struct shmemi_wait *w)
 	}
 }
 
-void shmemi_barrier(void)
+void shmemi_fence(void)
 {
-	struct shmemi_shared *s = shmemi.shared;
-	uint32_t turn = __atomic_load_n(&s->turn, __ATOMIC_ACQUIRE);
-	struct shmemi_wait w = { 0 };
-
-	if (__atomic_add_fetch(&s->arrived, 1, __ATOMIC_ACQ_REL) == (uint32_t)shmemi.n_pes) {
-		__atomic_store_n(&s->arrived, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&s->turn, turn + 1, __ATOMIC_RELEASE);
-		return;
-	}
-	while (__atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) == turn)
-		shmemi_wait_step(&w);
+	shmemi_fence_stores();
+	if (__builtin_expect(shmemi.net, 0))
+		shmemi_net_fence();
 }
 
-static void check_up(const char *routine)
+void shmemi_quiet(void)
 {
-	if (!shmemi.inits)
-		shmemi_fatal("%s: shmem_init() has not been called", routine);
+	if (__builtin_expect(shmemi.net, 0))
+		shmemi_net_quiet();
+	shmemi_fence_all();
 }
 
 void pshmem_fence(void)
 {
-	shmemi_fence_stores();
+	shmemi_fence();
 }
 SHMEMI_ALIAS(fence);
 
 void pshmem_quiet(void)
 {
-	shmemi_fence_all();
+	shmemi_quiet();
 }
 SHMEMI_ALIAS(quiet);
-
-void pshmem_barrier_all(void)
-{
-	check_up("shmem_barrier_all");
-	shmemi_fence_all();
-	shmemi_barrier();
-}
-SHMEMI_ALIAS(barrier_all);
-
-void pshmem_sync_all(void)
-{
-	check_up("shmem_sync_all");
-	shmemi_barrier();
-}
-SHMEMI_ALIAS(sync_all);
-
-#define HOLDS(v, cmp, c, routine)								\
-	((cmp) == SHMEM_CMP_EQ ? (v) == (c) : (cmp) == SHMEM_CMP_NE ? (v) != (c) :		\
-	 (cmp) == SHMEM_CMP_GT ? (v) > (c) : (cmp) == SHMEM_CMP_GE ? (v) >= (c) :		\
-	 (cmp) == SHMEM_CMP_LT ? (v) < (c) : (cmp) == SHMEM_CMP_LE ? (v) <= (c) : bad_cmp(routine, cmp))
-
-static __attribute__((noinline, cold)) bool bad_cmp(const char *routine, int cmp)
-{
-	shmemi_fatal("%s: %d is no comparison (SHMEM_CMP_EQ ... SHMEM_CMP_LE)", routine, cmp);
-}
-
-#define WAIT(N, T)										\
-	void pshmem_##N##_wait_until(T *ivar, int cmp, T value)					\
-	{											\
-		struct shmemi_wait w = { 0 };							\
-												\
-		for (;;) {									\
-			T v = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);				\
-												\
-			if (HOLDS(v, cmp, value, "shmem_" #N "_wait_until"))			\
-				return;								\
-			shmemi_wait_step(&w);							\
-		}										\
-	}											\
-	SHMEMI_ALIAS(N##_wait_until);								\
-	int pshmem_##N##_test(T *ivar, int cmp, T value)					\
-	{											\
-		T v = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);					\
-												\
-		return HOLDS(v, cmp, value, "shmem_" #N "_test");				\
-	}											\
-	SHMEMI_ALIAS(N##_test);
-SHMEMI_TYPES_AMO(WAIT)

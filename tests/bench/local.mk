@@ -51,5 +51,24 @@ tests_bench_portals_match_LDADD = portals/libportals.la
 tests_bench_harm_SOURCES = tests/bench/harm.c
 tests_bench_harm_LDADD = nal/smartmap/libsmartmap.la
 
-bench: $(bench_programs)
+# SHMEM: compiled with the oshcc of each library that is compared, too. The tests run them with --quick.
+shmem_bench = tests/bench/shmem_put tests/bench/shmem_bw tests/bench/shmem_gups tests/bench/shmem_stencil tests/bench/shmem_coll
+check_PROGRAMS += $(shmem_bench)
+tests_bench_shmem_put_SOURCES = tests/bench/shmem_put.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_shmem_put_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/shmem-portals/include
+tests_bench_shmem_put_LDADD = shmem-portals/libsma.la
+tests_bench_shmem_bw_SOURCES = tests/bench/shmem_bw.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_shmem_bw_CPPFLAGS = $(tests_bench_shmem_put_CPPFLAGS)
+tests_bench_shmem_bw_LDADD = shmem-portals/libsma.la
+tests_bench_shmem_gups_SOURCES = tests/bench/shmem_gups.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_shmem_gups_CPPFLAGS = $(tests_bench_shmem_put_CPPFLAGS)
+tests_bench_shmem_gups_LDADD = shmem-portals/libsma.la
+tests_bench_shmem_stencil_SOURCES = tests/bench/shmem_stencil.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_shmem_stencil_CPPFLAGS = $(tests_bench_shmem_put_CPPFLAGS)
+tests_bench_shmem_stencil_LDADD = shmem-portals/libsma.la
+tests_bench_shmem_coll_SOURCES = tests/bench/shmem_coll.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_shmem_coll_CPPFLAGS = $(tests_bench_shmem_put_CPPFLAGS)
+tests_bench_shmem_coll_LDADD = shmem-portals/libsma.la
+
+bench: $(bench_programs) $(shmem_bench)
 .PHONY: bench

@@ -38,7 +38,7 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..45
+echo 1..50
 
 fresh
 for r in 1 2 3; do
@@ -47,13 +47,23 @@ for r in 1 2 3; do
 	run $r ours mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 100 50,100,50x9"
 	run $r mpich mpi_short 50 50 "latency 8 100 50,100,50x9" "message_gap 8 125 50,125,50x9"
 	run $r openmpi mpi_short 50 50 "latency 8 120 50,120,50x9" "message_gap 8 80 50,80,50x9"
+	run $r ours shmem_put 50 50 "put_pingpong 8 66 50,66,50x9" "barrier 0 114 50,114,50x9"
+	run $r ours shmem_coll-4 50 50 "sum 2048 70" "sum 32768 73"
+	run $r ours-linear shmem_coll-4 50 50 "sum 2048 100" "sum 32768 100"
 done
+printf 'variant\tours-linear\tlinear\tA=1\n' >>"$work/run.tsv"
+fail 1 openmpi shmem_put "exit code 139: it crashed in its first barrier"
 report
 ok $? "a report is made"
 [ ! -s "$work/err" ]; ok $? "without a warning"
 says portals_put_8B_eqget met true "h + 59 is within h + 60"
 says portals_put_8B_eqwait met false "h + 61 is not"
 says portals_put_8B_eqwait why '"missed: near: 1 ns above the bar"' "and it is said by how much"
+says shmem_put_8B met false "a put of h + 16 is not within h + 15"
+says shmem_barrier_2 met true "1.5 h + 39 is within 1.5 h + 40"
+says shmem_sum_2KiB met true "0.7 x the linear algorithm is 1.4 times as fast"
+says shmem_sum_32KiB met false "0.73 x is not"
+grep -q 'crashed in its first barrier' "$work/results.json"; ok $? "a peer's crash is told in words"
 says portals_memdpost met true "the bar itself is met"
 says portals_ring_600ranks why '"not measured with --quick"' "what a quick report leaves out is said"
 says portals_match_exact_17_to_walk met true "an index just above its least length is judged against the walk"

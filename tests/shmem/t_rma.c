@@ -3,6 +3,7 @@
 #include <shmem.h>
 
 #include "multi.h"
+#include "near.h"
 #include "tap.h"
 
 #define N 37
@@ -140,13 +141,16 @@ static void t_ptr_and_accessible(void)
 		CHECK(shmem_pe_accessible(pe) == 1);
 		CHECK(shmem_addr_accessible(h, pe) == 1 && shmem_addr_accessible(&s, pe) == 1);
 		CHECK(shmem_addr_accessible(&local, pe) == 0 && shmem_ptr(&local, pe) == NULL);
-		CHECK(shmem_ptr(h, pe) != NULL);
+		CHECK((shmem_ptr(h, pe) != NULL) == t_near(pe));
 	}
 	CHECK(shmem_ptr(h, me) == h && shmem_ptr(&s, me) == &s);
 	CHECK(shmem_pe_accessible(-1) == 0 && shmem_pe_accessible(n) == 0 && shmem_ptr(h, n) == NULL);
 	shmem_barrier_all();
 	p = shmem_ptr(&h[1], to);
-	*p = me + 1;
+	if (p)
+		*p = me + 1;
+	else
+		shmem_int_p(&h[1], me + 1, to);
 	p = shmem_ptr(&s, to);
 	if (p)				/* NULL where static data are not adopted: sanitizers, Valgrind */
 		*p = me + 1;

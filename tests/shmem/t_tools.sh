@@ -15,13 +15,21 @@ ok()	# STATUS NAME
 }
 
 nm -D --defined-only "$build/shmem-portals/.libs/libsma.so" > names
+bare='start_pes _my_pe _num_pes my_pe num_pes barrier globalexit shmalloc shfree shrealloc shmemalign'
+cat > others <<X
+p?shmemx_.*
+SHMEM_(CTX_DEFAULT|TEAM_WORLD|TEAM_SHARED)
+p?(start_pes|my_pe|num_pes|shpalloc|shpdeallc|shpclmove)_
+p?($(echo $bare | tr ' ' '|'))
+X
 awk '$3 ~ /^pshmem_/ { p[substr($3, 2)] = $2 } $3 ~ /^shmem_/ { s[$3] = $2 }
 	END { for (x in p) { k++; if (s[x] != "W") bad = 1 } for (x in s) if (!p[x]) bad = 1; exit bad || k < 400 }' names
 ok $? "each routine has a pshmem_ name, and is weak under its own"
-! awk '{ print $3 }' names | grep -vE '^p?shmem_'
+# a sanitizer has names of its own for what is exported
+! awk '{ print $3 }' names | grep -vE '^(p?shmem_|__odr_asan\.)' | grep -vxEf others
 ok $? "nothing else is exported"
 
-for h in shmem.h pshmem.h mpp/shmem.h; do echo "#include <$h>"; done > heads.c
+for h in shmem.h pshmem.h shmemx.h pshmemx.h mpp/shmem.h mpp/pshmem.h mpp/shmemx.h mpp/pshmemx.h; do echo "#include <$h>"; done > heads.c
 cp heads.c heads.cc
 inc="-I$src/shmem-portals/include"
 $cc $inc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only heads.c && $cc $inc -std=c99 -Wall -Werror -fsyntax-only heads.c
@@ -34,10 +42,36 @@ else
 	echo "ok $n - the headers compile alone (C++) # SKIP no g++"
 fi
 
-sh "$build/shmem-portals/oshcc" -show -O2 x.c -o x | grep -q -- '-O2 x.c -o x .*-lsma$'
-ok $? "oshcc -show: files first, libraries last"
-! sh "$build/shmem-portals/oshcc" -show -c x.c | grep -q -- -lsma
-ok $? "oshcc -c links nothing"
+awk '$3 ~ /^pshmemx_/ { p[substr($3, 2)] = $2 } $3 ~ /^shmemx_/ { s[$3] = $2 }
+	END { for (x in p) { k++; if (s[x] != "W") bad = 1 } for (x in s) if (!p[x]) bad = 1; exit bad || k < 40 }' names
+ok $? "so has each extension"
+awk -v bare="$bare" '{ t[$3] = $2 } END { k = split(bare, b); for (i = 1; i <= k; i++)
+	if (t[b[i]] != "W" || t["p" b[i]] != "T") { print "# " b[i]; bad = 1 } exit bad }' names
+ok $? "so have the names without a prefix"
+
+w=$build/shmem-portals
+for c in oshcc oshc++ oshcxx oshfort; do
+	sh "$w/$c" -show -O2 x.c -o x | grep -q -- '-I[^ ]* .*-O2 x.c -o x .*-lsma$'
+	ok $? "$c -show: files first, libraries last"
+	! sh "$w/$c" -show -c x.c | grep -q -- -lsma
+	ok $? "$c -c links nothing"
+done
+SHMEM_CC=true SHMEM_CXX=true SHMEM_FC=true
+export SHMEM_CC SHMEM_CXX SHMEM_FC
+for c in oshcc oshc++ oshfort; do
+	sh "$w/$c" -show x | grep -q '^true ' && sh "$w/$c" x
+	ok $? "$c: another compiler"
+done
+unset SHMEM_CC SHMEM_CXX SHMEM_FC
+sh "$w/oshfort" -default64 -show x.f | grep -q -- '-fdefault-integer-8.* x.f .*-lsma_d64 -lsma$' && ! sh "$w/oshcc" -default64 x.c 2> err &&
+	grep -q 'for Fortran' err
+ok $? "-default64 is for Fortran"
+sh "$w/oshrun" -show -np 3 ./x y | grep -qE '(^|/)aprun -n 3 ./x y$'
+ok $? "oshrun -show"
+for p in sma shmem-portals; do
+	grep -q "^Name: $p$" "$w/$p.pc" && grep -q -- '^Libs: .*-lsma$' "$w/$p.pc"
+	ok $? "$p.pc"
+done
 
 # Programs against the build.
 link()	# NAME
@@ -76,7 +110,7 @@ cat > ends.c <<'X'
 int main(void)
 {
 	const char *how = getenv("HOW");
-	static long never;
+	static long never, vector[2000], sync[SHMEM_SYNC_SIZE];
 	char here[8];
 	int me;
 
@@ -85,7 +119,7 @@ int main(void)
 	if (me == 1) {
 		if (!strcmp(how, "exit0")) shmem_global_exit(0);
 		if (!strcmp(how, "exit5")) shmem_global_exit(5);
-		if (!strcmp(how, "dies")) abort();
+		if (!strncmp(how, "dies", 4)) abort();
 		if (!strcmp(how, "pe")) shmem_long_p(&never, 1, 3);
 		if (!strcmp(how, "address")) shmem_putmem(here, &never, 8, 0);
 		if (!strcmp(how, "free")) free(malloc(1));
@@ -93,6 +127,11 @@ int main(void)
 	} else if (!strcmp(how, "heap")) {
 		shmem_malloc(200);
 	}
+	if (!strcmp(how, "dies-barrier")) shmem_barrier_all();
+	if (!strcmp(how, "dies-reduce")) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, vector, vector + 1000, 1000);
+	if (!strcmp(how, "dies-set")) shmem_broadcast64(vector, vector + 1000, 1000, 0, 0, 0, 3, sync);
+	if (!strcmp(how, "root")) shmem_long_broadcast(SHMEM_TEAM_WORLD, vector, vector + 1000, 1, 3);
+	if (!strcmp(how, "set") && me == 1) shmem_barrier(1, 1, 2, sync);
 	shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);
 	return 0;
 }
@@ -108,6 +147,18 @@ ok $? "global_exit(5) ends all PEs"
 HOW=dies; job 3 ends 2> /dev/null
 cat err.0 err.2 | grep -q 'PE 1 has ended' && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.2)" != 124 ]
 ok $? "a PE that waits notices that another has died"
+bad=0
+for HOW in dies-barrier dies-reduce dies-set; do
+	job 3 ends 2> /dev/null
+	cat err.0 err.2 | grep -q 'PE 1 has ended' && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.2)" != 124 ] || bad=1
+done
+ok $bad "a PE that waits in a collective does, too"
+HOW=root; job 3 ends
+grep -q 'shmem_long_broadcast: PE_root 3: there are 0 to 2' err.0 err.1 err.2
+ok $? "a root that is not in the team is named"
+HOW=set; job 3 ends
+grep -q 'shmem_barrier: PE_start 1, logPE_stride 1, PE_size 2: there are PEs 0 to 2' err.0 err.1 err.2
+ok $? "an active set that is larger than the job is named"
 HOW=pe; job 3 ends
 grep -q 'shmem_long_p: there is no PE 3; there are 0 to 2' err.1
 ok $? "a PE that does not exist is named"
@@ -117,4 +168,72 @@ ok $? "an address that is not symmetric is named"
 HOW=heap; job 3 ends
 grep -q 'must be the same' err.0 err.1 err.2
 ok $? "allocations that differ between PEs are named"
+
+# Programs that begin with start_pes() have no end of their own.
+cat > old.c <<'X'
+#include <mpp/shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static long late;
+/* Registered before start_pes(), so it runs behind the library's end: what came from the others must be there. */
+static void look(void)
+{
+	printf("%ld\n", late);
+}
+int main(void)
+{
+	const char *how = getenv("HOW");
+
+	atexit(look);
+	start_pes(0);
+	if (!strcmp(how, "again"))
+		start_pes(0);
+	if (!strcmp(how, "fails") && _my_pe() == 1)
+		exit(3);
+	if (!strcmp(how, "global"))
+		shmem_global_exit(_my_pe() ? 0 : 6);
+	if (!strcmp(how, "both"))
+		shmem_finalize();
+	else
+		usleep(_my_pe() * 30000);
+	if (!strcmp(how, "fails"))
+		barrier();
+	if (strcmp(how, "both"))
+		shmem_long_p(&late, 10 + _my_pe(), (_my_pe() + 1) % _num_pes());
+	if (!strcmp(how, "exit"))
+		exit(0);
+	return 0;
+}
+X
+link old
+for how in main exit again; do
+	HOW=$how; job 3 old
+	[ "$(cat rc.0 rc.1 rc.2 out.0 out.1 out.2 err.0 err.1 err.2 | tr '\n' ' ')" = "0 0 0 12 10 11 " ]
+	ok $? "start_pes: the end comes by itself, behind the last put ($how)"
+done
+HOW=both; job 3 old
+[ "$(cat rc.0 rc.1 rc.2 err.0 err.1 err.2 | tr '\n' ' ')" = "0 0 0 " ]
+ok $? "start_pes: a finalize of the program's own is enough"
+HOW=global; job 3 old
+[ "$(cat rc.0)" = 6 ] && ! cat rc.1 rc.2 | grep -q 124
+ok $? "start_pes: global_exit is not followed by another end"
+HOW=fails; job 3 old
+[ "$(cat rc.1)" = 3 ] && cat err.0 err.2 | grep -q 'PE 1 has ended' && ! cat rc.0 rc.2 | grep -qx 124
+ok $? "start_pes: who fails does not wait, and the others notice"
+cat > size.c <<'X'
+#include <mpp/shmem.h>
+#include <stdio.h>
+int main(void)
+{
+	start_pes(0);
+	printf("%d ", shmalloc(3 << 20) != NULL);
+	printf("%d\n", shmalloc(2 << 20) != NULL);
+	return 0;
+}
+X
+link size
+[ "$(XT_SYMMETRIC_HEAP_SIZE=4M ./size) $(XT_SYMMETRIC_HEAP_SIZE=1m SHMEM_SYMMETRIC_SIZE=8m ./size)" = "1 0 1 1" ]
+ok $? "XT_SYMMETRIC_HEAP_SIZE, where no newer name is set"
 echo "1..$n"

@@ -3,16 +3,17 @@
 # bench.sh - compile and run one benchmark of tests/bench
 #
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
-#	build/bench/LIB/NAME		those of MPI, with each library's own mpicc
+#	build/bench/LIB/NAME		those of MPI, with each library's own mpicc; those of SHMEM with another's oshcc
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many portals_locks portals_overlap harm"
 BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
+BENCH_SHMEM="shmem_put shmem_bw shmem_gups shmem_stencil shmem_coll"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
 bench_ours_build()
 {
-	(cd "$ROOT" && newer "$BUILD/stamp.bench" tests/bench portals nal) || return 0
+	(cd "$ROOT" && newer "$BUILD/stamp.bench" tests/bench portals nal shmem-portals) || return 0
 	touch "$BUILD/stamp.bench.new"
 	# one that does not build is missing in the results, and named there; without h there is nothing to measure
 	if make -k -C "$BUILD/make" bench; then
@@ -34,6 +35,21 @@ bench_mpi_build()
 	fi
 	mkdir -p "${out%/*}"
 	"${MPICC[$lib]}" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
+}
+
+# bench_shmem_build LIB NAME - with the oshcc beside its mpicc; ours are built by make
+bench_shmem_build()
+{
+	local lib=$1 name=$2 out oshcc
+	case $lib in ours|ours-*) return 0 ;; esac
+	out=$BUILD/bench/$lib/$name oshcc=${MPICC[$lib]%/*}/oshcc
+	[ -x "$oshcc" ] || { echo "error: no oshcc in $(short "${oshcc%/*}")"; return 1; }
+	if [ -x "$out" ] && ! newer "$out" "$ROOT/tests/bench/$name.c" "$ROOT/tests/bench/shmem_bench.h" "$ROOT/tests/bench/bench.h" \
+		"$oshcc"; then
+		return 0
+	fi
+	mkdir -p "${out%/*}"
+	"$oshcc" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
 }
 
 # What a benchmark needs of the surroundings: which cores, and a line for h that its ranks share.
@@ -74,6 +90,14 @@ bench_run()
 		# on one node as many as it takes, more on nodes of 200; launched by Hydra alone, whose time is in the figure
 		f=$("$BUILD/make/tests/bench/$name" --now)
 		BENCH_T0=$f "$BUILD/bin/aprun" -n "$n" $([ "$n" -le 250 ] || echo -N 200) "$BUILD/make/tests/bench/$name" "$@" ;;
+	shmem_*)
+		case $lib in
+		ours|ours-*)
+			# shellcheck disable=SC2086
+			env ${VARIANT_ENV[$lib]:-} "$BUILD/bin/aprun" -n "$n" "$BUILD/make/tests/bench/$name" "$@" ;;
+		*)
+			(launch "$lib" "$n" "$BUILD/bench/$lib/$name" "$@") ;;
+		esac ;;
 	mpi_job)
 		f=$("$BUILD/bench/$(program_of "$lib")/$name" --now)
 		(export BENCH_T0=$f; launch "$lib" "$n" "$BUILD/bench/$(program_of "$lib")/$name" "$@") ;;
@@ -83,7 +107,7 @@ bench_run()
 }
 
 # The library whose programs NAME runs: its variants differ in the environment.
-program_of() { case $1 in ours-*) echo ours ;; *) echo "$1" ;; esac; }
+program_of() { case $1 in ours-*) echo ours ;; *-tcp) echo "${1%-tcp}" ;; *) echo "$1" ;; esac; }
 
 # By itself, as most programs that only compute, and as two ranks of a job, whose memory is adopted. The program prints a
 # JSON record a line.
@@ -159,7 +183,7 @@ draw_locks()
 check_peer()
 {
 	case ${1%%=*} in
-	ours|ours-*|mpich|openmpi|nemesis|nemesis-yield|*[!a-zA-Z0-9_-]*|'') die "--peer NAME=PREFIX: '$1' will not do as NAME" ;;
+	ours|ours-*|mpich|openmpi|nemesis|nemesis-yield|*-tcp|*[!a-zA-Z0-9_-]*|'') die "--peer NAME=PREFIX: '$1' will not do as NAME" ;;
 	esac
 	case $1 in *=/*) ;; *) die "--peer NAME=PREFIX, with the whole path of PREFIX, not '$1'" ;; esac
 	[ -x "${1#*=}/bin/mpicc" ] && [ -x "${1#*=}/bin/mpiexec" ] ||
@@ -186,9 +210,10 @@ cmd_bench()
 	done
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
-		for name in $BENCH_OURS $BENCH_MPI; do say "  $name"; done
+		for name in $BENCH_OURS $BENCH_SHMEM $BENCH_MPI; do say "  $name"; done
+		say "SHMEM's take --lib ours|ours-off|ours-linear|openmpi (or a name given by --peer) and -n PES."
 		say "MPI's take --lib ours|mpich|openmpi|nemesis|nemesis-yield (or a name given by --peer) and -n RANKS; -n is"
-		say "also for portals_rate (3 and more: a crowd at one target) and portals_many. Variants of ours, for --lib:"
+		say "also for portals_rate (3 and more: a crowd at one target) and portals_many. Variants, for --lib:"
 		for name in $VARIANTS; do say "  $name: ${VARIANT_ENV[$name]}"; done
 		return 0
 	fi
@@ -197,16 +222,31 @@ cmd_bench()
 	case $n in *[!0-9]*|''|0*) die "bench: -n wants a number from 1, not '$n'" ;; esac
 	case $lib in
 	ours|mpich|openmpi|nemesis|nemesis-yield) ;;
-	ours-*) [ -n "${VARIANT_ENV[$lib]:-}" ] || die "bench: no variant '$lib'; there are $VARIANTS" ;;
+	ours-*|*-tcp) [ -n "${VARIANT_ENV[$lib]:-}" ] || die "bench: no variant '$lib'; there are $VARIANTS" ;;
 	*) case " ${peers[*]+"${peers[*]}"}" in
 	   *" $lib="*) ;;
 	   *) die "bench: no library '$lib'; there are ours, mpich, openmpi, nemesis, nemesis-yield and those given by --peer" ;;
 	   esac ;;
 	esac
 	case $name in
-	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many) ;;
-	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy|portals_net_*) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
+	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many|shmem_gups|shmem_stencil|shmem_coll) ;;
+	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy|portals_net_*|shmem_put|shmem_bw) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
+	esac
+	case " $BENCH_SHMEM " in
+	*" $name "*)
+		{ provide_packages && build_all && step "compile the benchmarks" bench bench_ours_build; } >&2 || exit 1
+		case $lib in
+		ours|ours-off|ours-linear) ;;
+		ours-*) die "bench: $name has no MPI in it; --lib $lib says nothing to it" ;;
+		*)
+			provide_libs "${peers[@]+"${peers[@]}"}" >&2
+			[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
+			step "compile $name with $lib" "bench-$lib-$name" bench_shmem_build "$lib" "$name" || exit 1 ;;
+		esac
+		bench_env
+		bench_run "$lib" "$n" "$name" "${args[@]+"${args[@]}"}"
+		return ;;
 	esac
 	case " $BENCH_OURS " in
 	*" $name "*)

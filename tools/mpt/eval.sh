@@ -26,12 +26,12 @@ one()
 	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
 	f=$REPORT/raw/$round.$lib.$as
-	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*) f=$f-$n ;; esac
+	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*|shmem_coll:*|shmem_*:[!2]*) f=$f-$n ;; esac
 	why=${WHY[$lib]:-${WHY[$lib:$as:$n]:-}}
-	case $name in smartmap_pingpong|portals_*|harm) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
+	case $lib:$name in *:smartmap_pingpong|*:portals_*|*:harm|ours:shmem_*|ours-*:shmem_*) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
-	*:*_p2p|*:*_pingpong|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
+	*:*_p2p|*:*_pingpong|*:shmem_put|*:shmem_bw|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
 	esac
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
@@ -134,6 +134,14 @@ eval_jobs()
 			eval_progress "threads, round $r" "${LABEL[$lib]}"
 			one $r "$lib" 2 mpi_rate:mpi_threads 30 --quick --threads 2
 		done
+		for lib in ours-ap ours-gp mpich-tcp openmpi-tcp; do
+			eval_progress "between nodes, round $r" "${LABEL[$lib]}"
+			if [ -n "$quick" ]; then
+				one $r $lib 2 mpi_p2p:mpi_net 30 --quick --only latency
+			else
+				one $r $lib 2 mpi_p2p:mpi_net 120 --only latency,fresh,bandwidth,rate
+			fi
+		done
 		eval_progress "waiting and sharing cores, round $r"
 		n=${BENCH_CPUS//[^,]/}
 		n=$((4 * (${#n} + 1)))
@@ -154,6 +162,35 @@ eval_jobs()
 			one $r $lib 8 mpi_coll 120 --quick --ms 30
 			one $r $lib 64 mpi_job 120 --only start,memory
 			one $r $lib $n mpi_job:mpi_share 60 --only share
+		done
+	done
+}
+
+# SHMEM: ours, all through Portals, with linear collectives; Open MPI's, of which a failure is told in words.
+eval_shmem()
+{
+	local quick=$1 r lib b
+
+	for b in $BENCH_SHMEM; do
+		bench_shmem_build openmpi "$b" >"$LOGS/bench-openmpi-$b.log" 2>&1 ||
+			WHY[openmpi:$b:2]="$b.c does not compile with it: $(grep -m1 -iE 'error|not found' \
+				"$LOGS/bench-openmpi-$b.log" | cut -c1-200)"
+		WHY[openmpi:$b:4]=${WHY[openmpi:$b:2]:-}
+	done
+	for ((r = 1; r <= (${#quick} ? 1 : 3); r++)); do
+		for lib in ours ours-off openmpi; do
+			eval_progress "SHMEM, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 shmem_put 60
+			[ -n "$quick" ] || one $r $lib 2 shmem_bw 120
+			# RandomAccess and stencil by messages would take hours
+			[ $lib = ours-off ] || one $r $lib 2 shmem_gups 120
+			[ -n "$quick" ] || [ $lib = ours-off ] || one $r $lib 2 shmem_stencil 120
+		done
+		[ -z "$quick" ] || continue
+		for lib in ours ours-linear openmpi; do
+			eval_progress "SHMEM's collectives, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 shmem_coll 120
+			one $r $lib 4 shmem_coll 120
 		done
 	done
 }
@@ -312,6 +349,7 @@ cmd_eval()
 	one 1 ours 2 portals_many 60
 	one 1 ours 250 portals_many 120
 	[ -n "$quick" ] || one 1 ours 600 portals_many 600
+	eval_shmem "$quick"
 	eval_jobs "$quick" "$rounds"
 	[ -n "$quick" ] || eval_papers
 	[ -t 2 ] && printf '\r\033[K' >&2

@@ -136,6 +136,23 @@ sub collective_bars {
 	}
 }
 
+# Over a network device, the loopback one: the peers by TCP, their shared memory off. Where the engine is the interrupt thread
+# (gp) there is no bar.
+sub net_bars {
+	my ($full) = @_;
+	my @tcp = grep { exists $label{$_} } 'mpich-tcp', 'openmpi-tcp';
+	for my $n (8, 1024, 65536, 1 << 20, 4 << 20) {
+		for my $lib ('ap', 'gp') {
+			figure_ratio("mpi_net_${lib}_" . size_name($n), "ours-$lib", 'mpi_net', 'latency', $n, 'ns', 'lower', \@tcp, $lib eq 'ap' ? 1.0 : undef,
+				     bench_p2p("ours-$lib", 'latency'));
+		}
+	}
+	return unless $full;
+	figure_ratio('mpi_net_ap_rate_8B', 'ours-ap', 'mpi_net', 'message_gap', 8, 'msg/s', 'higher', \@tcp, 1.0, bench_p2p('ours-ap', 'rate'), { gap => 1 });
+	figure_ratio('mpi_net_ap_bandwidth_' . size_name($_), 'ours-ap', 'mpi_net', 'bandwidth', $_, 'ns', 'lower', \@tcp, 1.0, bench_p2p('ours-ap', 'bandwidth'))
+		for 65536, 1 << 20;
+}
+
 sub mpi_bars {
 	my ($mode) = @_;
 	my @debian = grep { exists $label{$_} } 'mpich', 'openmpi';
@@ -158,6 +175,7 @@ sub mpi_bars {
 	figure_ratio("mpi_queue_$_", 'ours', 'mpi_queue', $_, 10000, 'ns', 'lower', ['nemesis'], 0.2, "./mpt bench mpi_queue --only $_")
 		for 'behind_posted', 'behind_unexpected', 'drain_posted', 'drain_unexpected';
 	figure_h('mpi_put_8B', 'ours', 'mpi_rma', 'rma_put8', 8, 60, './mpt bench mpi_rma --only put8');
+	net_bars($full);
 	collective_bars($_) for 2, 4, $full ? 8 : ();
 	my $over = 4 * ($cpus > 1 ? $cpus : 1);
 	figure_max('mpi_share_of_cores_4x', "mpi_share-$over", 'job_share', $over, 'x', 2, "./mpt bench mpi_job -n $over --only share");

@@ -104,6 +104,22 @@ settle_openmpi()
 	exec $r/usr/bin/orterun "\$@"
 	END
 	chmod +x "$d/bin"/*
+	settle_oshcc "$d" "$r"
+}
+
+# Open MPI's SHMEM is in the same packages; its oshrun is mpiexec.
+settle_oshcc()
+{
+	local d=$1 r=$2 m
+	m=$(multiarch)
+	[ -e "$d/root/usr/lib/$m/openmpi/lib/liboshmem.so" ] || return 0
+	cat >"$d/bin/oshcc" <<-END
+	#!/bin/sh
+	L=$r/usr/lib/$m O=$r/usr/lib/$m/openmpi
+	exec "\${CC:-gcc}" -I\$O/include "\$@" -L\$O/lib -L\$L -loshmem -lmpi -Wl,-rpath,\$O/lib -Wl,-rpath,\$L \\
+		-Wl,-rpath-link,\$O/lib -Wl,-rpath-link,\$L
+	END
+	chmod +x "$d/bin/oshcc"
 }
 
 # provide_peer NAME LABEL DEV-PACKAGE PACKAGE...
@@ -111,7 +127,11 @@ provide_peer()
 {
 	local name=$1 label=$2
 	shift 2
-	[ -x "$PEERS/$name/bin/mpiexec" ] && return 0
+	if [ -x "$PEERS/$name/bin/mpiexec" ]; then
+		# one that was unpacked before SHMEM was compared
+		[ "$name" != openmpi ] || [ -x "$PEERS/$name/bin/oshcc" ] || settle_oshcc "$PEERS/$name" "$PEERS/$name/root"
+		return 0
+	fi
 	mkdir -p "$PEERS"
 	rm -f "$PEERS/$name.why"
 	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
@@ -151,6 +171,14 @@ variant ours-nodes-rr "nodes of 2 ranks, round-robin" "PTL_PES_PER_NODE=2 MPICH_
 variant ours-nodes-smp "nodes of 2 ranks, SMP order" "PTL_PES_PER_NODE=2 MPICH_RANK_REORDER_METHOD=1"
 variant ours-nodes4 "nodes of 4 ranks" PTL_PES_PER_NODE=4
 variant ours-nodes4-off "nodes of 4 ranks, SMARTMAP off" "PTL_PES_PER_NODE=4 PTL_SMARTMAP=no"
+# over a network: each rank on a (virtual) node of its own
+variant ours-ap "off-loaded, TCP (PTL_NAL=ap)" "PTL_NAL=ap PTL_PES_PER_NODE=1"
+variant ours-gp "interrupt thread, TCP (PTL_NAL=gp)" "PTL_NAL=gp PTL_PES_PER_NODE=1"
+# the peers over the same loopback device: LIB-tcp is LIB with these, its shared memory off
+variant mpich-tcp "TCP" "UCX_TLS=tcp,self MPIR_CVAR_NOLOCAL=1"
+variant openmpi-tcp "TCP" "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
+# SHMEM alone
+variant ours-linear "SHMEM: linear collectives" SHMEM_COLL_OPT_OFF=1
 
 # eval --paper: what the MPT paper's library does where nothing is set, for ours and its variants
 PAPER_ENV=MPICH_PTL_PAPER_DEFAULTS=1
@@ -185,13 +213,15 @@ provide_libs()
 	LIBS=()
 	add_lib ours "MPICH %s ch3:portals" "$BUILD/mpich-portals"
 	[ -n "${WHY[ours]}" ] && WHY[ours]="the channel is not built in this tree"
-	for p in $VARIANTS; do
-		LABEL[$p]="ch3:portals, ${VARIANT_LABEL[$p]}"
-		MPICC[$p]=${MPICC[ours]} MPIEXEC[$p]=${MPIEXEC[ours]} WHY[$p]=${WHY[ours]}
-	done
-	LIBS+=(ours-off)
 	add_lib mpich "MPICH %s ch4:ucx (Debian)" "$PEERS/mpich"
 	add_lib openmpi "Open MPI %s (Debian)" "$PEERS/openmpi"
+	for p in $VARIANTS; do
+		name=$(program_of "$p")
+		LABEL[$p]="${LABEL[$name]}, ${VARIANT_LABEL[$p]}"
+		[ "$name" != ours ] || LABEL[$p]="ch3:portals, ${VARIANT_LABEL[$p]}"
+		MPICC[$p]=${MPICC[$name]} MPIEXEC[$p]=${MPIEXEC[$name]} WHY[$p]=${WHY[$name]}
+	done
+	LIBS=(ours ours-off mpich openmpi)
 	add_lib nemesis "MPICH %s ch3:nemesis" "$BUILD/mpich-nemesis"
 	# above the number of cores a library that spins waits for its time slices: this one gives up its core
 	if [ -n "${WANT_YIELD:-}" ] || [ -x "$BUILD/mpich-nemesis-yield/bin/mpiexec" ]; then
@@ -216,10 +246,10 @@ launch()
 	case $lib in
 	ours|ours-*)
 		# shellcheck disable=SC2086,SC2163
-		[ -z "${PAPER:-}" ] || export $PAPER_ENV
-		# shellcheck disable=SC2086,SC2163
-		[ -z "${VARIANT_ENV[$lib]:-}" ] || export ${VARIANT_ENV[$lib]} ;;
+		[ -z "${PAPER:-}" ] || export $PAPER_ENV ;;
 	esac
+	# shellcheck disable=SC2086,SC2163
+	[ -z "${VARIANT_ENV[$lib]:-}" ] || export ${VARIANT_ENV[$lib]}
 	if [ "$n" -le "$cores" ]; then
 		case $family in
 		openmpi) set -- --bind-to core "$@" ;;

@@ -1,0 +1,206 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+# What compilers say to the headers, and what the library says to wrong arguments: PE, routine and argument.
+build=${P3_BUILD:-.} src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
+build=$(cd "$build" && pwd)
+cc=$(sed -n 's/^CC = //p' "$build/Makefile")
+san=$(sed -n 's/^P3_LDFLAGS = //p' "$build/Makefile")
+inc="-I$src/shmem-portals/include"
+n=0
+
+ok()	# STATUS NAME
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+# ---- compilers ----
+
+cat > calls.c <<'X'
+#include <shmem.h>
+#include <pshmem.h>
+static long h[4];
+int calls(shmem_ctx_t ctx);
+int calls(shmem_ctx_t ctx)
+{
+	uint64_t sig = 0;
+	long l[2] = { 1, 2 };
+	int made = shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);
+
+	shmem_ctx_long_put(ctx, h, l, 2, 0);
+	shmem_long_put_signal(h, l, 2, &sig, 1, SHMEM_SIGNAL_SET, 0);
+	shmem_ctx_ibput64(SHMEM_CTX_DEFAULT, h, l, 1, 1, 1, 2, 0);
+	pshmem_ctx_long_p(ctx, h, 3, 0);
+	pshmem_set_lock(h);
+	shmem_long_wait_until_any_vector(h, 2, NULL, SHMEM_CMP_EQ, l);
+	shmem_wait_until(h, SHMEM_CMP_EQ, 3);
+	shmem_signal_add(&sig, 1, 0);
+	shmem_pcontrol(1);
+	return made + (int)shmem_long_atomic_fetch_add(h, 1, 0);
+}
+X
+cp calls.c calls.cc
+warn="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
+for std in c99 c11 c17; do
+	$cc $inc -std=$std $warn -Wmissing-prototypes -Wstrict-prototypes -fsyntax-only calls.c
+	ok $? "$std with all warnings"
+done
+if command -v g++ > /dev/null; then
+	g++ $inc -std=c++11 $warn -Wno-missing-declarations -c -o cc.o calls.cc
+	ok $? "C++11 with all warnings"
+	# every routine that the program calls has the name that C gives it
+	! nm cc.o | grep -E ' U .*_Z.*shmem'
+	ok $? "C++ finds the routines of C"
+else
+	n=$((n + 2))
+	echo "ok $((n - 1)) - C++11 with all warnings # SKIP no g++"
+	echo "ok $n - C++ finds the routines of C # SKIP no g++"
+fi
+$cc $inc -I"$src/tests/common" -D_GNU_SOURCE -std=c11 -Wall -Wextra -Werror -fsyntax-only "$src/tests/shmem/t_generic.c"
+ok $? "all names without a type compile without a warning"
+if command -v clang > /dev/null; then
+	clang $inc -I"$src/tests/common" -D_GNU_SOURCE -std=c11 -Wall -Wextra -Werror -fsyntax-only \
+		"$src/tests/shmem/t_generic.c" &&
+		clang $inc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only calls.c
+	ok $? "the same for clang"
+else
+	n=$((n + 1))
+	echo "ok $n - the same for clang # SKIP no clang"
+fi
+wrong()	# EXPRESSION NAME: does not compile
+{
+	{
+		echo '#include <shmem.h>'
+		echo 'struct s { int x; } s;'
+		echo 'float f;'
+		echo "void call(void) { $1; }"
+	} > wrong.c
+	! $cc $inc -std=c11 -fsyntax-only wrong.c 2> wrong.err && grep -q 'shmemi_no_such_type' wrong.err
+	ok $? "$2"
+}
+wrong 'shmem_put(&s, &s, 1, 0)' "a type without a routine does not compile"
+wrong 'shmem_atomic_inc(&f, 0)' "nor one without this routine"
+wrong 'shmem_put(SHMEM_CTX_DEFAULT, &s, &s, 1, 0)' "nor behind a context"
+
+# ---- wrong arguments, two PEs ----
+
+cat > args.c <<'X'
+#include <shmem.h>
+#include <stdlib.h>
+#include <string.h>
+#define CASE(name, ...) if (!strcmp(how, name)) { __VA_ARGS__; }
+static long stat, far[2];
+static char bytes[64];
+int main(void)
+{
+	const char *how = getenv("HOW");
+	long here[4] = { 0 }, *h, *gone;
+	uint64_t *sig;
+
+	shmem_init();
+	h = shmem_calloc(8, sizeof(long));
+	sig = shmem_calloc(1, sizeof(*sig));
+	gone = shmem_malloc(64);
+	shmem_free(gone);
+	if (shmem_my_pe() == 1) {
+		CASE("put", shmem_putmem(h, here, 8, 2))
+		CASE("get", shmem_long_get(here, h, 3, -1))
+		CASE("g", here[0] = shmem_long_g(here, 0))
+		CASE("iput", shmem_long_iput(here, here, 1, 1, 2, 0))
+		CASE("iget", shmem_ctx_int_iget(SHMEM_CTX_DEFAULT, (int *)here, (int *)h, 1, 1, 2, 7))
+		CASE("ibput", shmem_ibput32(h, here, 1, 1, (size_t)1 << 62, 8, 0))
+		CASE("many", shmem_long_put(h, here, (size_t)1 << 62, 0))
+		CASE("stride", shmem_long_iput(h, here, PTRDIFF_MAX / 2, 1, 3, 0))
+		CASE("ctx", shmem_ctx_long_p(SHMEM_CTX_INVALID, h, 1, 0))
+		CASE("ctxquiet", shmem_ctx_quiet(SHMEM_CTX_INVALID))
+		CASE("ctxdefault", shmem_ctx_destroy(SHMEM_CTX_DEFAULT))
+		CASE("ctxtwice", shmem_ctx_t c; shmem_ctx_create(0, &c); shmem_ctx_destroy(c); shmem_ctx_destroy(c))
+		CASE("amo", shmem_uint_atomic_add((unsigned *)h, 1, 2))
+		CASE("amonbi", shmem_ctx_long_atomic_fetch_add_nbi(SHMEM_CTX_DEFAULT, here, here, 1, 0))
+		CASE("align", shmem_long_atomic_inc((long *)((char *)h + 4), 0))
+		CASE("sigop", shmem_long_put_signal(h, here, 1, sig, 1, 7, 0))
+		CASE("sigpe", shmem_signal_add(sig, 1, 9))
+		CASE("cmp", shmem_long_wait_until(h, 0, 1))
+		CASE("cmpany", shmem_int_test_any_vector((int *)h, 2, NULL, 17, (int *)here))
+		CASE("pequiet", shmem_pe_quiet((int[]){ 0, 5 }, 2))
+		CASE("unlock", shmem_clear_lock(h))
+		CASE("lockat", shmem_set_lock(here))
+		CASE("hint", shmem_malloc_with_hints(8, 64))
+		/* only SHMEM_DEBUG sees these */
+		CASE("end", shmem_putmem((char *)h + 60, here, 8, 0))
+		CASE("freed", shmem_long_p(gone, 1, 0))
+		CASE("own", shmem_putmem(h, gone, 8, 0))
+		CASE("ownend", shmem_getmem((char *)h + 60, far, 8, 0))
+		CASE("null", shmem_putmem(NULL, here, 8, 0))
+		CASE("ownnull", shmem_putmem(h, NULL, 8, 0))
+		CASE("strideend", shmem_long_iput(h, here, 3, 1, 4, 0))
+		CASE("amofreed", shmem_long_atomic_inc(gone, 0))
+		CASE("waitstack", shmem_long_wait_until(here, SHMEM_CMP_EQ, 0))
+		CASE("ok", shmem_set_lock(h); shmem_clear_lock(h); shmem_putmem((char *)h + 56, here, 8, 0);
+		     shmem_putmem(bytes, bytes + 32, 32, 0); shmem_long_p(&stat, 1, 0);
+		     shmem_long_iput(h, here, 2, 1, 4, 0); shmem_putmem(NULL, NULL, 0, 0); shmem_global_exit(0))
+	}
+	shmem_long_wait_until(&stat, SHMEM_CMP_EQ, -1);
+	return 0;
+}
+X
+$cc $san $inc -Wall -Werror -Wno-stringop-overread -Wno-nonnull -o args args.c -L"$build/shmem-portals/.libs" -lsma \
+	-Wl,-rpath,"$build/shmem-portals/.libs:$build/portals/.libs:$build/nal/smartmap/.libs" \
+	-Wl,-rpath-link,"$build/portals/.libs:$build/nal/smartmap/.libs" || exit 1
+
+says()	# HOW SENTENCE [ENVIRONMENT]: PE 1 says it, and both PEs end
+{
+	for i in 0 1; do
+		(env $3 HOW="$1" PTL_MY_RID=$i PTL_NIDMAP=1:1 PTL_PIDMAP=256:257 PTL_MY_JID=$$ \
+			timeout 30 ./args > out.$i 2> err.$i
+		 echo $? > rc.$i) &
+	done
+	wait
+	grep -q "PE 1 pid [0-9]*\] error: .*$2" err.1 && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.1)" = 1 ]
+	if [ $? -eq 0 ]; then ok 0 "${3:+$3 }$1: $2"; else sed 's/^/# /' err.1 >&2; ok 1 "${3:+$3 }$1: $2"; fi
+}
+says put 'shmem_putmem: there is no PE 2; there are 0 to 1'
+says get 'shmem_long_get: there is no PE -1'
+says g 'shmem_long_g: 8 bytes at 0x[0-9a-f]* are neither'
+says iput 'shmem_long_iput: 16 bytes at 0x[0-9a-f]* are neither'
+says iget 'shmem_ctx_int_iget: there is no PE 7'
+says ibput 'shmem_ibput32: 4611686018427387904 elements of 4 bytes'
+says many 'shmem_long_put: 4611686018427387904 elements of 8 bytes'
+says stride 'shmem_long_iput: a stride of'
+says ctx 'shmem_ctx_long_p: SHMEM_CTX_INVALID is no context'
+says ctxquiet 'shmem_ctx_quiet: SHMEM_CTX_INVALID is no context'
+says ctxdefault 'shmem_ctx_destroy: SHMEM_CTX_DEFAULT'
+says ctxtwice 'shmem_ctx_destroy: .* has been destroyed before'
+says amo 'shmem_uint_atomic_add: there is no PE 2'
+says amonbi 'shmem_ctx_long_atomic_fetch_add_nbi: 8 bytes at 0x[0-9a-f]* are neither'
+says align 'shmem_long_atomic_inc: 0x[0-9a-f]* is not aligned to 8 bytes'
+says sigop 'shmem_long_put_signal: 7 is no operation on a signal'
+says sigpe 'shmem_signal_add: there is no PE 9'
+says cmp 'shmem_long_wait_until: 0 is no comparison'
+says cmpany 'shmem_int_test_any_vector: 17 is no comparison'
+says pequiet 'shmem_pe_quiet: there is no PE 5'
+says unlock 'shmem_clear_lock: this PE has not set the lock'
+says lockat 'shmem_set_lock: 4 bytes at 0x[0-9a-f]* are neither'
+says hint 'shmem_malloc_with_hints: 0x40 is no hint'
+d=SHMEM_DEBUG=1
+says end 'shmem_putmem: the symmetric object on PE 0: 8 bytes at .* end 4 bytes behind the end .* has 64 bytes' $d
+says freed 'shmem_long_p: the symmetric object on PE 0: .* in no block of it: it has been freed' $d
+says own 'shmem_putmem: the own side: .* in no block' $d
+says ownend 'shmem_getmem: the own side: 8 bytes at .* end 4 bytes behind' $d
+says null 'shmem_putmem: the symmetric object on PE 0: the address is NULL' $d
+says ownnull 'shmem_putmem: the own side: 8 bytes at address NULL' $d
+says strideend 'shmem_long_iput: the symmetric object on PE 0: 80 bytes at .* end 16 bytes behind' $d
+says amofreed 'shmem_long_atomic_inc: the symmetric object on PE 0: .* in no block' $d
+says waitstack 'shmem_long_wait_until: 8 bytes at 0x[0-9a-f]* are neither' $d
+says put 'shmem_putmem: there is no PE 2; there are 0 to 1' $d
+for e in NONE=1 SHMEM_DEBUG=1 SMA_DEBUG=1; do
+	for i in 0 1; do
+		(env $e HOW=ok PTL_MY_RID=$i PTL_NIDMAP=1:1 PTL_PIDMAP=256:257 PTL_MY_JID=$$ \
+			timeout 30 ./args > out.$i 2> err.$i
+		 echo $? > rc.$i) &
+	done
+	wait
+	[ "$(cat rc.0 rc.1 | tr -d '\n')" = 00 ] && ! grep -q 'error' err.0 err.1
+	ok $? "what is right is not complained of ($e)"
+done
+echo "1..$n"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+#
+# A PE of another node is killed, or ends the job, while the others wait, meet, put, get or add there: they end, soon,
+# with the right status, and those that found a dead one say which. PEs whose heaps differ do not start.
+#
+#	t_end_net.sh NAL
+
+export PTL_NAL=${1:-gp}
+prog="$P3_BUILD/libtool --mode=execute $P3_BUILD/tests/shmem/end"
+n=0 failed=0
+
+ok() {	# STATUS TEXT
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; sed 's/^/# /' out >&2; fi
+}
+
+run() {	# WHAT HOW
+	local rc
+
+	timeout 40 "$P3_BUILD/tests/common/multi" -n 4 -N 2 $prog "$1" "$2" >out 2>err
+	rc=$?
+	cat err >>out
+	return $rc
+}
+
+# how many ranks have ended with this status
+ended() {
+	grep -c "exit status $1\$" out
+}
+
+for what in wait barrier put get amo; do
+	run "$what" kill
+	status=$?
+	[ $status -ne 124 ] && [ "$(grep -c 'has come to its end' out)" = 0 ] &&
+		grep -q 'PE 3 has ended' err && grep -q 'rank 3 died of signal 9' out
+	ok $? "$what: a PE of another node is killed, the others end"
+	run "$what" exit
+	status=$?
+	[ $status -ne 124 ] && [ "$(grep -c 'has come to its end' out)" = 0 ] && [ "$(ended 7)" -ge 2 ] &&
+		[ "$(($(ended 7) + $(grep -c 'died of signal 15' out)))" = 4 ] && ! grep -q 'PE 3 has ended' err
+	ok $? "$what: a PE of another node ends the job with 7"
+done
+run sizes ''
+[ $? -ne 124 ] && grep -q 'SHMEM_SYMMETRIC_SIZE is .* on PE' err && [ "$(grep -c 'has come to its end' out)" = 0 ]
+ok $? "heaps of different sizes do not start"
+echo "1..$n"
+exit $failed
