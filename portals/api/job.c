@@ -88,6 +88,11 @@ P3A_API int PtlRtGet_np(const char *key, char *value, unsigned len)
 	return p3_rt_get_value(key, value, len) ? PTL_FAIL : PTL_OK;
 }
 
+P3A_API void PtlRtAbort_np(int status)
+{
+	p3_rt_abort(status > 0 && status < 256 ? status : 1);
+}
+
 /* How well does a device fit? 3 has the name, 2 any that is up, 1 the loopback. */
 static int rank_of(const struct ifaddrs *a, const char *name)
 {

@@ -642,7 +642,7 @@ static void flush_streams(void)
 		;
 }
 
-static void end_job(int status)
+void p3_rt_abort(int status)
 {
 	p3_log_drain();
 	p3_pmi_abort(&the_pmi, status);
@@ -662,12 +662,12 @@ __attribute__((destructor)) static void at_end(void)
 	} else if (!mpi) {
 		flush_streams();
 		p3_error("this rank exits with status %d without PtlFini: the job ends", exit_status);
-		end_job(exit_status);
+		p3_rt_abort(exit_status);
 	} else if (!exit_status && the_job.size > 1 && !library_closed()) {
 		flush_streams();
 		p3_error("this rank exits with status 0 without MPI_Finalize (or PtlFini): the others would wait for it, "
 			 "the job ends");
-		end_job(1);
+		p3_rt_abort(1);
 	}
 }
 

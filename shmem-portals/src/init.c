@@ -406,24 +406,36 @@ void pshmem_finalize(void)
 }
 SHMEMI_ALIAS(finalize);
 
+/* Those of the own node that only compute would not hear of it. */
+static void end_neighbours(void)
+{
+	for (int i = 0; i < shmemi.n_pes; i++) {
+		int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
+
+		if (pid > 0)
+			kill(pid, SIGTERM);
+	}
+}
+
 /*
- * The others learn it from the shared word when they wait, and, when @status is not 0, from a signal: the job has
- * failed, and a launcher would end them in the same way.
+ * The first PE of each node to call this, or to hear of it from another node, tells the others: by the shared word,
+ * which they see when they wait, and, when @status is not 0, by the launcher or a signal: the job has failed. Whoever
+ * comes later only leaves, with the first one's status; were all to send signals, they would end each other by them.
  */
 void pshmem_global_exit(int status)
 {
-	uint32_t leaving = (uint32_t)(status & 255) | 1u << 31;
+	uint32_t leaving = (uint32_t)(status & 255) | 1u << 31, before = 0;
 
 	fflush(NULL);
 	if (shmemi.shared && shmemi.n_pes > 1) {
-		__atomic_store_n(&shmemi.shared->leaving, leaving, __ATOMIC_RELEASE);
+		if (!__atomic_compare_exchange_n(&shmemi.shared->leaving, &before, leaving, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			_exit((int)(before & 255));
 		if (shmemi.net)
 			shmemi_net_exit(leaving);
-		for (int i = 0; status & 255 && i < shmemi.n_pes; i++) {
-			int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
-
-			if (pid > 0)
-				kill(pid, SIGTERM);
+		if (status & 255) {
+			PtlRtAbort_np(status & 255);
+			end_neighbours();
 		}
 	}
 	_exit(status);

@@ -49,6 +49,10 @@ jobs() {
 	timeout 60 "$@" -n 2 "$job" >out 2>err </dev/null
 	[ $? = 0 ] && [ "$(grep -c '^rank [01] of 2 is well' out)" = 2 ] && [ ! -s err ]
 	ok $? "t_words_and_messages ($name)"
+	timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" wait exit >out 2>err </dev/null
+	rc=$?
+	[ $rc != 0 ] && [ $rc != 124 ] && { [ "$status" = any ] || [ $rc = 7 ]; } && ! grep -q 'has come to its end' out
+	ok $? "t_status_of_global_exit ($name)"
 	grep -qs 'define HAVE_LIBEV' "$P3_BUILD/config.h" || return
 	PTL_PES_PER_NODE=1 timeout 60 "$@" -n 2 "$job" >out 2>err </dev/null
 	[ $? = 0 ] && [ "$(grep -c '^rank [01] of 2 is well' out)" = 2 ] && [ ! -s err ]

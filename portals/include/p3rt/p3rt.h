@@ -174,6 +174,19 @@ int PtlRtPut_np(const char *key, const char *value);
 int PtlRtGet_np(const char *key, char *value, unsigned len);
 
 /**
+ * PtlRtAbort_np - have the launcher end the job
+ * @status: exit status of the job, 1 to 255; others are taken for 1
+ *
+ * The launcher ends all ranks, this one too, most likely before the call returns, and ends with @status as far as it
+ * hands on a status at all. Unlike exit() it runs nothing of this process. Returns at once
+ * where there is no launcher, and after five seconds at most when it has not ended this process.
+ *
+ * Source: An extension of this library.
+ * See: PMI_Abort, PtlRtPmiShared_np
+ */
+void PtlRtAbort_np(int status);
+
+/**
  * PtlRtPmiShared_np - another client of the launcher in this process owns the connection
  *
  * As MPICH's own does. Call before PtlInit, or at any time before exit. This library then never says "finalize" to
