@@ -420,7 +420,8 @@ static void end_neighbours(void)
 /*
  * The first PE of each node to call this, or to hear of it from another node, tells the others: by the shared word,
  * which they see when they wait, and, when @status is not 0, by the launcher or a signal: the job has failed. Whoever
- * comes later only leaves, with the first one's status; were all to send signals, they would end each other by them.
+ * comes later only leaves, unless it is the first with a status other than 0: were all to send signals, they would end
+ * each other by them.
  */
 void pshmem_global_exit(int status)
 {
@@ -428,9 +429,10 @@ void pshmem_global_exit(int status)
 
 	fflush(NULL);
 	if (shmemi.shared && shmemi.n_pes > 1) {
-		if (!__atomic_compare_exchange_n(&shmemi.shared->leaving, &before, leaving, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE))
-			_exit((int)(before & 255));
+		while (!__atomic_compare_exchange_n(&shmemi.shared->leaving, &before, leaving, 0, __ATOMIC_ACQ_REL,
+						    __ATOMIC_ACQUIRE))
+			if (before & 255 || !(status & 255))
+				_exit(status);
 		if (shmemi.net)
 			shmemi_net_exit(leaving);
 		if (status & 255) {
