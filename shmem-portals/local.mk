@@ -2,12 +2,12 @@
 lib_LTLIBRARIES += shmem-portals/libsma.la
 include_HEADERS += shmem-portals/include/shmem.h shmem-portals/include/shmem_protos.h \
 	shmem-portals/include/shmem_generic.h shmem-portals/include/pshmem.h \
-	shmem-portals/include/shmem_coll.h
+	shmem-portals/include/shmem_coll.h shmem-portals/include/shmem_inline.h
 shmemmppdir = $(includedir)/mpp
 shmemmpp_HEADERS = shmem-portals/include/mpp/shmem.h
 shmem_portals_libsma_la_SOURCES = \
 	shmem-portals/src/shmemi.h shmem-portals/src/shmemi_order.h shmem-portals/src/init.c shmem-portals/src/heap.c \
-	shmem-portals/src/rma.h shmem-portals/src/rma.c shmem-portals/src/amo.h shmem-portals/src/amo.c \
+	shmem-portals/src/near.h shmem-portals/src/near.c shmem-portals/src/rma.h shmem-portals/src/rma.c shmem-portals/src/amo.h shmem-portals/src/amo.c \
 	shmem-portals/src/signal.c shmem-portals/src/wait.c shmem-portals/src/lock.c shmem-portals/src/check.c \
 	shmem-portals/src/ctx.h shmem-portals/src/ctx.c shmem-portals/src/sync.c shmem-portals/src/far.h \
 	shmem-portals/src/far.c shmem-portals/src/net.h shmem-portals/src/net.c shmem-portals/src/team.h shmem-portals/src/team.c \

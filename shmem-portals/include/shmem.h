@@ -128,6 +128,9 @@ extern shmem_ctx_t SHMEM_CTX_DEFAULT;		/* any thread; PEs as in the world */
 }
 #endif
 
+#if defined(__GNUC__)
+#include <shmem_inline.h>
+#endif
 #include <shmem_generic.h>
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus)
 #define SHMEMI_COLL_NAMES

@@ -23,6 +23,7 @@
 
 #include "coll.h"
 #include "ctx.h"
+#include "near.h"
 #include "net.h"
 #include "shmemi.h"
 #include "team.h"
@@ -139,6 +140,7 @@ static void look_up(struct shmemi_peer *p, int pe)
 		p->data = (uintptr_t)smartmap_remote(p->local, far);
 	p->looked = true;
 	__atomic_store_n(&p->heap, (uintptr_t)smartmap_remote(p->local, (void *)(uintptr_t)ctl->heap), __ATOMIC_RELEASE);
+	shmemi_near_set(pe, p->heap, p->data);
 }
 
 /* The address of static object @sym in PE @pe, in that PE's terms. */
@@ -299,7 +301,6 @@ static int start(void)
 	dl_iterate_phdr(own_data, &r);
 	shmemi.data = r.lo;
 	shmemi.data_size = r.hi - r.lo;
-	shmemi.fast_pes = shmemi.debug || shmemi.no_windows || shmemi.data_size < SHMEMI_FAST ? 0 : shmemi.n_pes;
 	shmemi.ctl = smartmap_alloc(sizeof(*shmemi.ctl), 0);
 	shmemi.shared = smartmap_shared(sizeof(*shmemi.shared));
 	if (!shmemi.ctl || !shmemi.shared || shmemi_heap_start(size)) {
@@ -309,6 +310,8 @@ static int start(void)
 	}
 	*shmemi.ctl = (struct shmemi_ctl){ .magic = SHMEMI_MAGIC, .pe = rank, .heap = shmemi.heap,
 					   .heap_size = shmemi.heap_size, .data_size = shmemi.data_size };
+	shmemi_near_begin();
+	shmemi_near_set((int)rank, shmemi.heap, shmemi.data);
 	shmemi.peer[rank].heap = shmemi.heap;
 	shmemi.peer[rank].data = shmemi.data;
 	shmemi.peer[rank].ctl = shmemi.ctl;
@@ -324,7 +327,8 @@ err_ni:
 	shmemi_teams_end();
 	free(shmemi.peer);
 	shmemi.peer = NULL;
-	shmemi.n_pes = shmemi.fast_pes = 0;
+	shmemi.n_pes = 0;
+	shmemi_near_end();
 	PtlNIFini(ni);
 	return -1;
 }
@@ -399,7 +403,8 @@ void pshmem_finalize(void)
 	shmemi_ctx_end();
 	free(shmemi.peer);
 	shmemi.peer = NULL;
-	shmemi.n_pes = shmemi.fast_pes = 0;
+	shmemi.n_pes = 0;
+	shmemi_near_end();
 	shmemi.heap_size = shmemi.data_size = 0;
 	shmemi.shared = NULL;
 	PtlNIFini(shmemi.ni);		/* not PtlFini: another library of this process may use Portals */

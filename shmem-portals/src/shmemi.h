@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pshmem.h>
+#include <shmem_inline.h>
 #include "shmemi_order.h"
 
 #define SHMEMI_ROOT	12		/* smartmap.h: 12-15 are libsma's */
@@ -59,12 +60,11 @@ struct shmemi {
 	uint32_t ni;
 	bool impatient;			/* more PEs than cores: give the core away at once */
 	bool debug;			/* SHMEM_DEBUG */
-	int fast_pes;			/* n_pes, for shmemi_at_fast(); 0: none is fast (SHMEM_DEBUG, no_windows) */
-#define SHMEMI_FAST	16u
 	bool net;			/* there are PEs that are reached by Portals: net.h */
 	bool no_windows;		/* PTL_SMARTMAP=no: so are all others */
 };
 extern struct shmemi shmemi;
+extern struct shmemi_near shmemi_near;	/* near.c */
 
 /*
  * At the begin of the symmetric heap, before what shmem_malloc() gives out: memory of the library's own that is
@@ -104,22 +104,21 @@ static inline void *shmemi_at(const char *routine, const void *sym, size_t len, 
 
 /*
  * The same for the hot paths: only additions and comparisons, no call; NULL in every other case, be it only that the PE
- * is met for the first time. The caller then goes the way of shmemi_at(). @len is a constant, at most SHMEMI_FAST.
+ * is met for the first time. The caller then goes the way of shmemi_at(). @len is a constant, at most 16.
  */
 static inline __attribute__((always_inline)) void *shmemi_at_fast(const void *sym, size_t len, int pe)
 {
-	uintptr_t off = (uintptr_t)sym - shmemi.heap;
-	const struct shmemi_peer *p;
+	uintptr_t off = (uintptr_t)sym - shmemi_near.heap, more = len > 8 ? len - 8 : 0, last;
 
-	if (__builtin_expect((unsigned)pe >= (unsigned)shmemi.fast_pes, 0))
+	if (__builtin_expect((unsigned)pe >= SHMEMI_NEAR_PES, 0))
 		return NULL;
-	p = &shmemi.peer[pe];
-	if (__builtin_expect(off <= shmemi.heap_size - len, 1))		/* neither is smaller than SHMEMI_FAST */
-		return __builtin_expect(p->heap != 0, 1) ? (void *)(p->heap + off) : NULL;
-	off = (uintptr_t)sym - shmemi.data;
-	if (off <= shmemi.data_size - len && p->data)
-		return (void *)(p->data + off);
-	return NULL;
+	last = shmemi_near.pe[pe].heap_last;
+	if (__builtin_expect(off <= last && more <= last - off, 1))
+		return (void *)(shmemi_near.pe[pe].heap + off);
+	off = (uintptr_t)sym - shmemi_near.data;
+	last = shmemi_near.pe[pe].data_last;
+	return last && off <= last && more <= last - off ?
+	       (void *)(shmemi_near.pe[pe].data + off) : NULL;
 }
 
 /*

@@ -19,6 +19,7 @@ bare='start_pes _my_pe _num_pes my_pe num_pes barrier globalexit shmalloc shfree
 cat > others <<X
 p?shmemx_.*
 SHMEM_(CTX_DEFAULT|TEAM_WORLD|TEAM_SHARED)
+shmemi_near_1
 p?(start_pes|my_pe|num_pes|shpalloc|shpdeallc|shpclmove)_
 p?($(echo $bare | tr ' ' '|'))
 X
