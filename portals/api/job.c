@@ -88,9 +88,9 @@ P3A_API int PtlRtGet_np(const char *key, char *value, unsigned len)
 	return p3_rt_get_value(key, value, len) ? PTL_FAIL : PTL_OK;
 }
 
-P3A_API void PtlRtAbort_np(int status)
+P3A_API int PtlRtEnd_np(int first)
 {
-	p3_rt_abort(status > 0 && status < 256 ? status : 1);
+	return p3_rt_end(first);
 }
 
 /* How well does a device fit? 3 has the name, 2 any that is up, 1 the loopback. */

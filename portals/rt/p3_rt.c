@@ -642,10 +642,35 @@ static void flush_streams(void)
 		;
 }
 
-void p3_rt_abort(int status)
+static void end_job(int status)
 {
 	p3_log_drain();
 	p3_pmi_abort(&the_pmi, status);
+}
+
+static enum { GOES_ON, ENDS_IT, IS_ENDED } ending;
+
+int p3_rt_end(int first)
+{
+	if (!armed || !p3_pmi_usable(&the_pmi))
+		return 0;
+	__atomic_store_n(&ending, first ? ENDS_IT : IS_ENDED, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* Who is to be ended and ends by itself would be taken for one more that has failed, with a status of its own. */
+static void end_as_told(void)
+{
+	struct timespec t = { 5, 0 };
+
+	if (!exit_status) {
+		p3_pmi_finalize(&the_pmi);
+	} else if (ending == ENDS_IT) {
+		end_job(exit_status);
+	} else {
+		p3_log_drain();
+		nanosleep(&t, NULL);
+	}
 }
 
 __attribute__((destructor)) static void at_end(void)
@@ -657,17 +682,19 @@ __attribute__((destructor)) static void at_end(void)
 		first();
 	if (!armed || !p3_pmi_usable(&the_pmi))
 		return;
-	if (!mpi && (!exit_status || library_closed())) {
+	if (ending) {
+		end_as_told();
+	} else if (!mpi && (!exit_status || library_closed())) {
 		p3_pmi_finalize(&the_pmi);
 	} else if (!mpi) {
 		flush_streams();
 		p3_error("this rank exits with status %d without PtlFini: the job ends", exit_status);
-		p3_rt_abort(exit_status);
+		end_job(exit_status);
 	} else if (!exit_status && the_job.size > 1 && !library_closed()) {
 		flush_streams();
 		p3_error("this rank exits with status 0 without MPI_Finalize (or PtlFini): the others would wait for it, "
 			 "the job ends");
-		p3_rt_abort(1);
+		end_job(1);
 	}
 }
 

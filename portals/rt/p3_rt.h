@@ -88,8 +88,8 @@ int p3_rt_reorder(int method, const char *file, const uint32_t *node_of_slot, ui
  * status. A rank that exits with a status other than 0 before that (before PtlFini) has failed, and takes the job along. */
 void p3_rt_done(int yes);
 
-/* Ask the launcher to end the job with this status, and wait a little to be ended. */
-void p3_rt_abort(int status);
+/* Before exit(): at its end the launcher is asked to end the job (@first), or is waited for. 0: there is no launcher. */
+int p3_rt_end(int first);
 
 /* @fn is called first when the process ends by exit(), behind the program's own exit handlers, which may still close. */
 void p3_rt_at_end(void (*fn)(void));

@@ -68,6 +68,8 @@ static __attribute__((noinline, cold)) void slow_nbi(const char *routine, enum s
 	void *p = shmemi_amo_at(routine, sym, size, pe);
 	uint64_t v = 0, c = 0;
 
+	if (__builtin_expect(shmemi.debug, 0))
+		shmemi_check(routine, sym, size, fetch, fetch ? size : 0, pe);
 	memcpy(&v, value, size);
 	if (cond)
 		memcpy(&c, cond, size);

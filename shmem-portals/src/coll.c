@@ -129,6 +129,14 @@ void shmemi_all_done(struct shmemi_team *t)
 
 /* ---- data ---- */
 
+void shmemi_coll_look(const struct shmemi_call *c, size_t dest, size_t source)
+{
+	if (dest)
+		shmemi_check(c->routine, c->dest, dest, NULL, 0, shmemi.pe);
+	if (source)
+		shmemi_check(c->routine, c->source, source, NULL, 0, shmemi.pe);
+}
+
 void shmemi_pull(const char *routine, void *dst, const void *src, size_t n, int pe)
 {
 	const void *s;

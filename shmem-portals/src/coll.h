@@ -208,6 +208,14 @@ struct shmemi_call {
 	const void *source;
 };
 
+/* SHMEM_DEBUG: is each side symmetric, and as long as it is taken for? */
+void shmemi_coll_look(const struct shmemi_call *c, size_t dest, size_t source) __attribute__((cold));
+static inline void shmemi_coll_check(const struct shmemi_call *c, size_t dest, size_t source)
+{
+	if (__builtin_expect(shmemi.debug, 0))
+		shmemi_coll_look(c, dest, source);
+}
+
 void shmemi_broadcast(const struct shmemi_call *c, size_t bytes, int root, bool to_root);
 void shmemi_collect(const struct shmemi_call *c, size_t bytes);
 void shmemi_fcollect(const struct shmemi_call *c, size_t bytes);

@@ -144,6 +144,7 @@ void shmemi_broadcast(const struct shmemi_call *c, size_t bytes, int root, bool 
 {
 	struct shmemi_team *t = c->t;
 
+	shmemi_coll_check(c, bytes, bytes);
 	if (root < 0 || root >= t->size)
 		shmemi_fatal("%s: PE_root %d: there are 0 to %d", c->routine, root, t->size - 1);
 	if (!bytes)
@@ -249,6 +250,7 @@ void shmemi_fcollect(const struct shmemi_call *c, size_t bytes)
 	struct places p = { .fixed = bytes };
 	struct shmemi_team *t = c->t;
 
+	shmemi_coll_check(c, shmemi_bytes(c->routine, (size_t)c->t->size, bytes), bytes);
 	if (!bytes)
 		return;
 	if (t->size == 1) {
@@ -314,6 +316,7 @@ void shmemi_collect(const struct shmemi_call *c, size_t bytes)
 	struct shmemi_team *t = c->t;
 	struct places p = { .off = few };
 
+	shmemi_coll_check(c, bytes, bytes);
 	if (t->size == 1) {
 		shmemi_copy(c->dest, c->source, bytes);
 		return;
@@ -368,6 +371,7 @@ void shmemi_alltoall(const struct shmemi_call *c, size_t bytes)
 {
 	struct shmemi_team *t = c->t;
 
+	shmemi_coll_check(c, shmemi_bytes(c->routine, (size_t)c->t->size, bytes), (size_t)c->t->size * bytes);
 	if (!bytes)
 		return;
 	if (t->size == 1) {
@@ -439,6 +443,8 @@ void shmemi_alltoalls(const struct shmemi_call *c, ptrdiff_t dst, ptrdiff_t sst,
 		shmemi_fatal("%s: strides %td and %td: they must be 1 or more", c->routine, dst, sst);
 	if (!n)
 		return;
+	shmemi_coll_check(c, ((n * (size_t)t->size - 1) * (size_t)dst + 1) * size,
+			  ((n * (size_t)t->size - 1) * (size_t)sst + 1) * size);
 	if (dst == 1 && sst == 1 && !SHMEMI_LINEAR(alltoalls)) {
 		shmemi_alltoall(c, shmemi_bytes(c->routine, n, size));
 		return;

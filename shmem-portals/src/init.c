@@ -411,41 +411,63 @@ void pshmem_finalize(void)
 }
 SHMEMI_ALIAS(finalize);
 
-/* Those of the own node that only compute would not hear of it. */
-static void end_neighbours(void)
+/*
+ * Leave by exit(), so that files are closed and the program's own handlers run, whichever thread and handler comes here
+ * first; another thread waits for that end, and a handler that comes here again goes at once. With a launcher the last
+ * act is to have it end the job (@first), or to wait for that.
+ */
+void shmemi_leave(int status, bool first)
 {
-	for (int i = 0; i < shmemi.n_pes; i++) {
-		int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
+	static bool going;
+	static __thread bool mine;
 
-		if (pid > 0)
-			kill(pid, SIGTERM);
-	}
+	if (mine)
+		_exit(status);
+	mine = true;
+	while (__atomic_exchange_n(&going, true, __ATOMIC_ACQ_REL))
+		pause();
+	shmemi.leaving = true;
+	if (!PtlRtEnd_np(first) && first && status)
+		for (int i = 0; i < shmemi.n_pes; i++) {	/* those that only compute would not hear of it */
+			int pid = i == shmemi.pe || shmemi.peer[i].local < 0 ? -1 : smartmap_pid(shmemi.peer[i].local);
+
+			if (pid > 0)
+				kill(pid, SIGTERM);
+		}
+	exit(status);
 }
 
 /*
- * The first PE of each node to call this, or to hear of it from another node, tells the others: by the shared word,
- * which they see when they wait, and, when @status is not 0, by the launcher or a signal: the job has failed. Whoever
- * comes later only leaves, unless it is the first with a status other than 0: were all to send signals, they would end
- * each other by them.
+ * The first PE of each node to call this, or to hear of it from another node (@told), tells the others: by the shared
+ * word, which they see when they wait. Whoever comes later only leaves, unless it is the first with a status other than
+ * 0: the job has failed then, and is ended by the launcher, or where there is none by signals. Were all to send signals,
+ * they would end each other by them.
  */
-void pshmem_global_exit(int status)
+static void end_job(int status, bool told)
 {
 	uint32_t leaving = (uint32_t)(status & 255) | 1u << 31, before = 0;
 
-	fflush(NULL);
-	if (shmemi.shared && shmemi.n_pes > 1) {
-		while (!__atomic_compare_exchange_n(&shmemi.shared->leaving, &before, leaving, 0, __ATOMIC_ACQ_REL,
-						    __ATOMIC_ACQUIRE))
-			if (before & 255 || !(status & 255))
-				_exit(status);
-		if (shmemi.net)
-			shmemi_net_exit(leaving);
-		if (status & 255) {
-			PtlRtAbort_np(status & 255);
-			end_neighbours();
-		}
-	}
-	_exit(status);
+	if (!shmemi.shared || shmemi.n_pes == 1)
+		shmemi_leave(status, true);
+	while (!__atomic_compare_exchange_n(&shmemi.shared->leaving, &before, leaving, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE))
+		if (before & 255 || !(status & 255))
+			shmemi_leave(status, false);
+	if (shmemi.net)
+		shmemi_net_exit(leaving);
+	shmemi_leave(status, !told || !PtlRtEnd_np(0));
+}
+
+void shmemi_told_to_leave(int status)
+{
+	end_job(status, true);
+	__builtin_unreachable();
+}
+
+void pshmem_global_exit(int status)
+{
+	end_job(status & 255, false);
+	__builtin_unreachable();
 }
 SHMEMI_ALIAS(global_exit);
 

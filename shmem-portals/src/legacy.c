@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "far.h"
-#include "shmemi.h"
+#include "amo.h"
+#include "rma.h"
 
 /* Names without the prefix: pX is the routine, X the weak name. */
 #define OLD_ALIAS(name) extern __typeof__(p##name) name __attribute__((weak, alias("p" #name)))
@@ -23,11 +23,11 @@
 
 /*
  * exit() and the return from main(). A PE that fails does not wait for the others, which may not come: they see that it
- * has ended. shmem_global_exit() does not come this way.
+ * has ended. shmem_global_exit() has nobody wait.
  */
 static void at_exit(int status, void *arg)
 {
-	while (!status && shmemi.inits)
+	while (!status && shmemi.inits && !shmemi.leaving)
 		pshmem_finalize();
 }
 
@@ -203,7 +203,8 @@ static inline __attribute__((always_inline)) void ixput(const char *routine, cha
 {
 	for (int i = 0; i < n; i++) {
 		long long at = wide ? ((const long long *)index)[i] : ((const int *)index)[i];
-		char *sym = dest + at * (long long)size, *d = shmemi_at(routine, sym, size, pe);
+		char *sym = dest + at * (long long)size;
+		char *d = shmemi_at_own(routine, sym, source + (size_t)i * size, size, pe);
 
 		if (__builtin_expect(d != NULL, 1))
 			memcpy(d, source + (size_t)i * size, size);
@@ -217,7 +218,8 @@ static inline __attribute__((always_inline)) void ixget(const char *routine, cha
 {
 	for (int i = 0; i < n; i++) {
 		long long at = wide ? ((const long long *)index)[i] : ((const int *)index)[i];
-		const char *sym = source + at * (long long)size, *s = shmemi_at(routine, sym, size, pe);
+		const char *sym = source + at * (long long)size;
+		const char *s = shmemi_at_own(routine, sym, dest + (size_t)i * size, size, pe);
 
 		if (__builtin_expect(s != NULL, 1))
 			memcpy(dest + (size_t)i * size, s, size);
@@ -283,18 +285,10 @@ SHMEMI_TYPES_RMA(NB_TYPE)
 
 /* ---- atomic operations ---- */
 
-/* @dest of @pe for an atomic operation on it, or NULL: shmemi_far_amo() makes it. */
-static inline void *at(const char *routine, const void *dest, size_t size, int pe)
-{
-	if (__builtin_expect((uintptr_t)dest & (size - 1), 0))
-		shmemi_fatal("%s: %p is not aligned to %zu bytes", routine, (void *)(uintptr_t)dest, size);
-	return shmemi_at(routine, dest, size, pe);
-}
-
 #define MSWAP(NAME, T, U)									\
 	T pshmem_##NAME(T *dest, T mask, T value, int pe)					\
 	{											\
-		T *p = at("shmem_" #NAME, dest, sizeof(T), pe), old, new;			\
+		T *p = shmemi_amo_at("shmem_" #NAME, dest, sizeof(T), pe), old, new;			\
 												\
 		if (__builtin_expect(!p, 0))							\
 			return (T)shmemi_far_amo("shmem_" #NAME, SHMEMI_AMO_MSWAP, dest, sizeof(T), (U)value, \
@@ -323,7 +317,7 @@ static uint64_t far_short(const char *routine, enum shmemi_amo op, short *dest, 
 
 short pshmem_short_swap(short *dest, short value, int pe)
 {
-	short *p = at("shmem_short_swap", dest, sizeof(*p), pe);
+	short *p = shmemi_amo_at("shmem_short_swap", dest, sizeof(*p), pe);
 
 	if (__builtin_expect(!p, 0))
 		return (short)far_short("shmem_short_swap", SHMEMI_AMO_SWAP, dest, value, 0, pe);
@@ -334,7 +328,7 @@ ALSO_X(short_swap);
 
 short pshmem_short_cswap(short *dest, short cond, short value, int pe)
 {
-	short *p = at("shmem_short_cswap", dest, sizeof(*p), pe);
+	short *p = shmemi_amo_at("shmem_short_cswap", dest, sizeof(*p), pe);
 
 	if (__builtin_expect(!p, 0))
 		return (short)far_short("shmem_short_cswap", SHMEMI_AMO_CSWAP, dest, value, cond, pe);
@@ -346,7 +340,7 @@ ALSO_X(short_cswap);
 
 static inline short fadd(const char *routine, short *dest, short value, int pe)
 {
-	short *p = at(routine, dest, sizeof(*p), pe);
+	short *p = shmemi_amo_at(routine, dest, sizeof(*p), pe);
 
 	if (__builtin_expect(!p, 0))
 		return (short)far_short(routine, SHMEMI_AMO_ADD, dest, value, 0, pe);

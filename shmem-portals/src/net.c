@@ -261,7 +261,7 @@ static void look_leaving(void)
 	uint32_t leaving = __atomic_load_n(&shmemi.ctl->leaving, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(leaving && !net.leaving, 0))
-		pshmem_global_exit((int)(leaving & 255));	/* which tells the PEs of this node */
+		shmemi_told_to_leave((int)(leaving & 255));
 }
 
 static void failed(int pe, const ptl_event_t *ev)

@@ -209,6 +209,7 @@ void shmemi_reduce(const struct shmemi_call *c, enum shmemi_kind kind, enum shme
 	size_t bytes = shmemi_bytes(c->routine, n, size), first, end;
 	struct work w;
 
+	shmemi_coll_check(c, bytes, bytes);
 	if (t->size == 1 || !n) {
 		shmemi_copy(c->dest, c->source, bytes);
 		return;
@@ -334,6 +335,7 @@ void shmemi_scan(const struct shmemi_call *c, enum shmemi_kind kind, bool inclus
 	size_t bytes = shmemi_bytes(c->routine, n, size), first, end;
 	struct work w;
 
+	shmemi_coll_check(c, bytes, bytes);
 	if (t->size == 1 || !n) {
 		if (inclusive)
 			shmemi_copy(c->dest, c->source, bytes);

@@ -60,6 +60,7 @@ struct shmemi {
 	uint32_t ni;
 	bool impatient;			/* more PEs than cores: give the core away at once */
 	bool debug;			/* SHMEM_DEBUG */
+	bool leaving;			/* in exit(), before the end of the job: shmemi_leave() */
 	bool net;			/* there are PEs that are reached by Portals: net.h */
 	bool no_windows;		/* PTL_SMARTMAP=no: so are all others */
 };
@@ -71,6 +72,13 @@ extern struct shmemi_near shmemi_near;	/* near.c */
  * symmetric, so that shmemi_at() and shmemi_far_put() reach it on every PE. Zero at the start.
  */
 #define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h); the heap is larger by them than SHMEM_SYMMETRIC_SIZE says */
+
+/*
+ * init.c: the end of this PE before its time, by exit(). told_to_leave: a PE of another node has ended the job, which the
+ * PEs of this one do not know yet. leave: they do; @first: this PE is the one by which the launcher is to learn it.
+ */
+void shmemi_told_to_leave(int status) __attribute__((noreturn, cold));
+void shmemi_leave(int status, bool first) __attribute__((noreturn, cold));
 
 /* A sentence with PE and routine; ends the job. */
 void shmemi_fatal(const char *fmt, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
@@ -155,6 +163,9 @@ struct shmemi_wait {
 	int dead;			/* PE + 1 that was found dead in the step before */
 };
 void shmemi_wait_step(struct shmemi_wait *w);
+
+/* sync.c: after a look in vain at what others write, which does not wait: now and then it sees who has ended. */
+void shmemi_looked(void);
 
 /*
  * net.c: what this process has begun on PEs that are reached by Portals is done, or is ordered before what it begins

@@ -83,6 +83,8 @@ SHMEMI_DEFINE(void, signal_add, (uint64_t *sig_addr, uint64_t signal, int pe), a
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
+	if (__builtin_expect(shmemi.debug, 0))
+		shmemi_check("shmem_signal_fetch", sig_addr, sizeof(*sig_addr), NULL, 0, shmemi.pe);
 	return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 }
 SHMEMI_ALIAS(signal_fetch);

@@ -25,7 +25,7 @@ static int look_round(void)
 		return -1;		/* not between init and finalize: nobody to look for */
 	leaving = __atomic_load_n(&shmemi.shared->leaving, __ATOMIC_ACQUIRE);
 	if (leaving)
-		_exit((int)(leaving & 255));
+		shmemi_leave((int)(leaving & 255), false);
 	if (shmemi.net)
 		shmemi_net_look();
 	for (int i = 0; i < shmemi.n_pes; i++)
@@ -54,6 +54,18 @@ void shmemi_wait_step(struct shmemi_wait *w)
 		if (n % 16 == 0)
 			w->dead = look_round() + 1;
 	}
+}
+
+void shmemi_looked(void)
+{
+	static __thread unsigned n;
+	static __thread int dead;
+
+	if (__builtin_expect(++n % 4096 != 0, 1))
+		return;
+	if (dead)
+		shmemi_fatal("PE %d has ended while this one looks for what it does not find", dead - 1);
+	dead = look_round() + 1;
 }
 
 void shmemi_fence(void)

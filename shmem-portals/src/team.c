@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "coll.h"
+#include "ctx.h"
 #include "reduce.h"
 
 #define WORDS	(SHMEMI_BLOCK_SETS / 64)
@@ -411,6 +412,7 @@ void pshmem_team_destroy(shmem_team_t team)
 	if (!team || team == &shmemi_team_world || team == &shmemi_team_shared)
 		return;
 	shmemi_check_up("shmem_team_destroy");
+	shmemi_ctx_team_ends(team);
 	shmemi_sync_dissem(team);
 	give(team->index);
 	shmemi_team_shut(team);

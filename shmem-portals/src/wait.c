@@ -76,7 +76,10 @@ static inline void check(const char *routine, const void *ivars, size_t n, int c
 												\
 		check("shmem_" #N "_test", ivar, sizeof(T), cmp);				\
 		v = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);					\
-		return HOLDS(v, cmp, value);							\
+		if (HOLDS(v, cmp, value))							\
+			return 1;								\
+		shmemi_looked();								\
+		return 0;									\
 	}											\
 	SHMEMI_ALIAS(N##_test);
 SHMEMI_TYPES_P2P(ONE)
@@ -160,8 +163,10 @@ SHMEMI_TYPES_P2P(ONE)
 	{											\
 		check("shmem_" #N "_test_all" #V, ivars, n * sizeof(T), cmp);			\
 		for (size_t i = 0; i < n; i++)							\
-			if (!(status && status[i]) && !held_##N##V(ivars, i, cmp, c))		\
+			if (!(status && status[i]) && !held_##N##V(ivars, i, cmp, c)) {		\
+				shmemi_looked();						\
 				return 0;							\
+			}									\
 		return 1;									\
 	}											\
 	SHMEMI_ALIAS(N##_test_all##V);								\
@@ -171,15 +176,21 @@ SHMEMI_TYPES_P2P(ONE)
 												\
 		check("shmem_" #N "_test_any" #V, ivars, n * sizeof(T), cmp);			\
 		i = look_any_##N##V(ivars, n, status, cmp, c);					\
-		return i < n ? i : SIZE_MAX;							\
+		if (i < n)									\
+			return i;								\
+		shmemi_looked();								\
+		return SIZE_MAX;								\
 	}											\
 	SHMEMI_ALIAS(N##_test_any##V);								\
 	size_t pshmem_##N##_test_some##V(T *ivars, size_t n, size_t *indices, const int *status, int cmp, C) \
 	{											\
-		size_t left;									\
+		size_t left, found;								\
 												\
 		check("shmem_" #N "_test_some" #V, ivars, n * sizeof(T), cmp);			\
-		return look_some_##N##V(ivars, n, indices, status, cmp, c, &left);		\
+		found = look_some_##N##V(ivars, n, indices, status, cmp, c, &left);		\
+		if (!found)									\
+			shmemi_looked();							\
+		return found;									\
 	}											\
 	SHMEMI_ALIAS(N##_test_some##V);
 #define ONE_VALUE(N, T) SEVERAL(N, T, , T c, c)

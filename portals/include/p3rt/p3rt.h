@@ -174,17 +174,18 @@ int PtlRtPut_np(const char *key, const char *value);
 int PtlRtGet_np(const char *key, char *value, unsigned len);
 
 /**
- * PtlRtAbort_np - have the launcher end the job
- * @status: exit status of the job, 1 to 255; others are taken for 1
+ * PtlRtEnd_np - the job ends: said just before exit()
+ * @first: other than 0: the launcher is to end the job with the status of this process; 0: another rank has it do that
  *
- * The launcher ends all ranks, this one too, most likely before the call returns, and ends with @status as far as it
- * hands on a status at all. Unlike exit() it runs nothing of this process. Returns at once
- * where there is no launcher, and after five seconds at most when it has not ended this process.
+ * What follows is exit(status). At its very end, with a status other than 0, the launcher is asked to end the job with it, or
+ * this process waits to be ended, for five seconds at most in both cases. With status 0 it says goodbye to the launcher.
+ * Nothing is said of a missing PtlFini.
  *
+ * Return: other than 0: there is a launcher, which will end the ranks. 0: there is none, the call has done nothing
  * Source: An extension of this library.
  * See: PMI_Abort, PtlRtPmiShared_np
  */
-void PtlRtAbort_np(int status);
+int PtlRtEnd_np(int first);
 
 /**
  * PtlRtPmiShared_np - another client of the launcher in this process owns the connection
