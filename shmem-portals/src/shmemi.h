@@ -70,7 +70,9 @@ extern struct shmemi shmemi;
  * At the begin of the symmetric heap, before what shmem_malloc() gives out: memory of the library's own that is
  * symmetric, so that shmemi_at() and shmemi_far_put() reach it on every PE. Zero at the start.
  */
-#define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h); the heap is larger by them than SHMEM_SYMMETRIC_SIZE says */
+#define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h) */
+#define SHMEMI_WORK_ABOVE (2u << 20)	/* behind them, for libraries that stand on this one (lower.h) */
+#define SHMEMI_RESERVED	(SHMEMI_WORK + SHMEMI_WORK_ABOVE)	/* the heap has more than SHMEM_SYMMETRIC_SIZE says */
 
 /* A sentence with PE and routine; ends the job. */
 void shmemi_fatal(const char *fmt, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
