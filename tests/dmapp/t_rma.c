@@ -36,6 +36,7 @@ static int round_;
 /* All PEs do the same to the next. Everything begins as `before', ends as `want'. */
 static void begin(struct place *p)
 {
+	dm_barrier();			/* what was read from here has been read */
 	pattern(own, me, ++round_);
 	memset(before, 0xee, BYTES);
 	memset(p->mine, 0xee, BYTES);
@@ -50,7 +51,6 @@ static void end(struct place *p, const char *what, int kind, int form, int type)
 		CHECK(!"what has come is right");
 		diag("%s, place %d, form %d, type %d", what, kind, form, type);
 	}
-	dm_barrier();
 }
 
 #define EACH(p, form, type)								\
