@@ -86,6 +86,7 @@ static void t_registered(void)
 	CHECK_INT(m[100], from + 100);
 	OK(dmapp_get(&got, (uint64_t *)there.addr + 5, &there, to, 1, DMAPP_QW));
 	CHECK_INT(got, me + 100);
+	dm_barrier();
 	/* an atomic operation, where the memory could be adopted, or by Portals */
 	rc = dmapp_afadd_qw(&old, (uint64_t *)there.addr + 5, &there, to, 1);
 	if (rc == DMAPP_RC_PERMISSION_ERROR) {
