@@ -143,13 +143,15 @@ static void wait_below(struct shmemi_waiter *w, uint32_t most)
 
 dmapp_return_t dmappi_verdict(struct shmemi_waiter *w)
 {
-	uint32_t refused = 0, failed = 0;
+	uint32_t refused, unreachable, failed;
 
-	if (__builtin_expect(w->refused | w->failed, 0)) {
-		refused = __atomic_exchange_n(&w->refused, 0, __ATOMIC_RELAXED);
-		failed = __atomic_exchange_n(&w->failed, 0, __ATOMIC_RELAXED);
-	}
-	return failed ? DMAPP_RC_TRANSACTION_ERROR : refused ? DMAPP_RC_NOT_FOUND : DMAPP_RC_SUCCESS;
+	if (__builtin_expect(!(w->refused | w->unreachable | w->failed), 1))
+		return DMAPP_RC_SUCCESS;
+	refused = __atomic_exchange_n(&w->refused, 0, __ATOMIC_RELAXED);
+	unreachable = __atomic_exchange_n(&w->unreachable, 0, __ATOMIC_RELAXED);
+	failed = __atomic_exchange_n(&w->failed, 0, __ATOMIC_RELAXED);
+	return failed ? DMAPP_RC_TRANSACTION_ERROR : unreachable ? DMAPP_RC_PERMISSION_ERROR :
+		refused ? DMAPP_RC_NOT_FOUND : DMAPP_RC_SUCCESS;
 }
 
 dmapp_return_t dmappi_wait(struct shmemi_waiter *w)
@@ -208,7 +210,7 @@ dmapp_return_t dmappi_syncid_take(dmapp_syncid_handle_t *id, struct shmemi_waite
 		s = &slots[(uint32_t)old - 1];
 		new = ((old >> 32) + 1) << 32 | __atomic_load_n(&s->next, __ATOMIC_RELAXED);
 	} while (!__atomic_compare_exchange_n(&head, &old, new, 1, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-	s->w.left = s->w.refused = s->w.failed = 0;
+	s->w.left = s->w.refused = s->w.unreachable = s->w.failed = 0;
 	__atomic_store_n(&s->use, s->use + 1, __ATOMIC_RELEASE);
 	*id = (uint64_t)s->use << 32 | (uint32_t)old;
 	*w = &s->w;

@@ -135,8 +135,9 @@ int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *h
 	ptl_process_id_t any = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	uint64_t ignore = key ? (UINT64_C(1) << KEY_SHIFT) - 1 : UINT64_MAX;
 	ptl_md_t md = { .start = at, .length = len, .threshold = PTL_MD_THRESH_INF,
-			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
-				   PTL_MD_EVENT_END_DISABLE | (key ? 0 : PTL_MD_TRUNCATE), .eq_handle = PTL_EQ_NONE };
+			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE |
+				   (key ? PTL_MD_MANAGE_REMOTE : PTL_MD_TRUNCATE),	/* 0 bytes at 0 take 0 of all */
+			.eq_handle = PTL_EQ_NONE };
 	ptl_handle_md_t mdh;
 	ptl_handle_me_t me;
 	int rc = PtlMEAttach(shmemi.ni, pt, any, (uint64_t)key << KEY_SHIFT, ignore, PTL_RETAIN,
@@ -313,6 +314,11 @@ static void over(uint64_t bits)
 		__atomic_sub_fetch(&net.out[!!(bits & EPOCH_BIT)], 1, __ATOMIC_RELEASE);
 }
 
+static void went_wrong(struct shmemi_waiter *w, const ptl_event_t *ev)
+{
+	__atomic_add_fetch(ev->ni_fail_type == PTL_NI_FAULT_NP ? &w->unreachable : &w->failed, 1, __ATOMIC_RELAXED);
+}
+
 static void take(const ptl_event_t *ev)
 {
 	struct shmemi_waiter *w = waiter_of(ev->match_bits);
@@ -322,14 +328,14 @@ static void take(const ptl_event_t *ev)
 			if (!w || !w->tolerant)
 				failed(w ? w->pe : (int)ev->hdr_data, ev);
 			if (w && w->tolerant) {
-				__atomic_add_fetch(&w->failed, 1, __ATOMIC_RELAXED);
+				went_wrong(w, ev);
 				over(ev->match_bits);
 				__atomic_add_fetch(&net.room, 1, __ATOMIC_RELEASE);	/* nor will it be */
 			}
 		}
 	} else if (ev->type == PTL_EVENT_ACK || ev->type == PTL_EVENT_REPLY_END) {
 		if (w && w->tolerant && ev->ni_fail_type != PTL_NI_OK)
-			__atomic_add_fetch(&w->failed, 1, __ATOMIC_RELAXED);
+			went_wrong(w, ev);
 		else if (ev->ni_fail_type != PTL_NI_OK)
 			failed(pe_of(ev->initiator), ev);
 		else if (w && w->tolerant && ev->mlength != ev->rlength)

@@ -19,7 +19,7 @@ struct shmemi_waiter {
 	uint32_t left;			/* operations that it waits for; changed by whoever reads their events */
 	int pe;				/* on which, where that is one */
 	bool tolerant;
-	uint32_t refused, failed;	/* no such memory there; any other reason. Counted before left */
+	uint32_t refused, unreachable, failed;	/* nothing is shown there; it cannot be touched; other reasons. Before left */
 } __attribute__((aligned(8)));
 
 /* Memory of another PE: portal, key of the segment, offset in it. */
