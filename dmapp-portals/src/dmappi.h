@@ -76,13 +76,14 @@ struct dmappi_thread {
 
 struct dmappi {
 	uint32_t npes;			/* 0: not initialised */
-	int pe, inits;
+	int pe;
 	uintptr_t *base[DMAPPI_SYMMETRIC];	/* [npes]: the segment in this process; 0: not known, or not in a window */
 	size_t len[DMAPPI_SYMMETRIC];
 	dmapp_seg_desc_t seg[DMAPPI_SYMMETRIC];
 	struct dmappi_work *work;
 	dmapp_rma_attrs_ext_t attrs;
 	bool engine;			/* there is a thread that copies */
+	int inits;
 	struct dmappi_thread *threads;
 };
 extern struct dmappi dmappi;

@@ -461,8 +461,49 @@ HOT dmapp_return_t gather_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id,
 #define P_N	uint64_t nelems, dmapp_type_t type
 #define A_N	nelems, type
 
-FORMS(put, (P_TO, P_N), (A_TO, A_N))
-FORMS(get, (P_FROM, P_N), (A_FROM, A_N))
+/*
+ * One element of 8 bytes, which most calls are: nothing but the lookup and a move. The rest has the same parameters, so that
+ * the way there is a jump and this function saves no register.
+ */
+#define FORM_8(name, form, how, mode, PARAMS, ARGS, remote, seg, pe, d, s, FENCE)		\
+	static __attribute__((noinline)) dmapp_return_t form##_rest(UNPACK PARAMS)		\
+	{											\
+		return how(mode, NULL, UNPACK ARGS);						\
+	}											\
+	dmapp_return_t dmapp_##form(UNPACK PARAMS)						\
+	{											\
+		uintptr_t p;									\
+												\
+		if (__builtin_expect(nelems != 1 || type != DMAPP_QW || !name, 0))		\
+			return form##_rest(UNPACK ARGS);					\
+		p = dmappi_here(remote, seg, 8, pe);						\
+		if (__builtin_expect(!p, 0))							\
+			return form##_rest(UNPACK ARGS);					\
+		copy_one((char *)(d), (const char *)(s), 8);					\
+		FENCE;										\
+		return DMAPP_RC_SUCCESS;							\
+	}
+#define PUT_8(form, mode, FENCE)								\
+	FORM_8(source_addr, form, put, mode, (P_TO, P_N), (A_TO, A_N), target_addr, target_seg, target_pe, p, source_addr, FENCE)
+#define GET_8(form, mode)									\
+	FORM_8(target_addr, form, get, mode, (P_FROM, P_N), (A_FROM, A_N), source_addr, source_seg, source_pe,	\
+	       target_addr, p, (void)0)
+
+PUT_8(put, DMAPPI_BLOCK, dmappi_fence())
+PUT_8(put_nbi, DMAPPI_NBI, (void)0)
+GET_8(get, DMAPPI_BLOCK)
+GET_8(get_nbi, DMAPPI_NBI)
+
+dmapp_return_t dmapp_put_nb(P_TO, P_N, dmapp_syncid_handle_t *syncid)
+{
+	return put(DMAPPI_NB, syncid, A_TO, A_N);
+}
+
+dmapp_return_t dmapp_get_nb(P_FROM, P_N, dmapp_syncid_handle_t *syncid)
+{
+	return get(DMAPPI_NB, syncid, A_FROM, A_N);
+}
+
 FORMS(iput, (P_TO, ptrdiff_t tst, ptrdiff_t sst, P_N), (A_TO, tst, sst, A_N))
 FORMS(iget, (P_FROM, ptrdiff_t tst, ptrdiff_t sst, P_N), (A_FROM, tst, sst, A_N))
 FORMS(ixput, (P_TO, ptrdiff_t *tidx, P_N), (A_TO, tidx, A_N))
