@@ -195,6 +195,8 @@ static uint64_t heap_size(const char **text)
 		s = getenv("SMA_SYMMETRIC_SIZE");
 	if (!s)
 		s = getenv("XT_SYMMETRIC_HEAP_SIZE");
+	if (!s)
+		s = getenv("DMAPP_SHEAP_SIZE");
 	*text = s;
 	if (!s)
 		return DEFAULT_SIZE;
