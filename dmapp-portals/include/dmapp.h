@@ -10,7 +10,8 @@
  *
  * Each operation on data has three forms:
  *
- *	name()		blocking: done and globally visible when it returns: every PE sees it before the caller's next load
+ *	name()		blocking: done and globally visible when it returns: every PE sees it before the
+ *				caller's next load
  *	name_nb()	with a syncid, which must be tested (to be true) or waited for, otherwise its place is lost
  *	name_nbi()	complete behind the next dmapp_gsync_wait()
  *

@@ -2,9 +2,9 @@
 /*
  * amo.c - atomic operations on 64 bits, generated from one table at the end
  *
- * In a window they are the processor's own, elsewhere Portals does them at the target with the same instructions: so all
- * are atomic with each other. afax is the one that neither has: it becomes one of theirs where the masks allow, or a loop
- * of compare-and-swap.
+ * In a window they are the processor's own, elsewhere Portals does them at the target with the same instructions: so
+ * all are atomic with each other. afax is the one that neither has: it becomes one of theirs where the masks allow,
+ * or a loop of compare-and-swap.
  */
 #include "dmappi.h"
 
@@ -84,7 +84,8 @@ HOT uint64_t here(uint64_t *p, dmapp_amo_op_t op, uint64_t a, uint64_t b)
 	}
 }
 
-static dmapp_return_t far_block(const struct dmappi_at *at, enum shmemi_amo op, uint64_t value, uint64_t cond, uint64_t *old)
+static dmapp_return_t far_block(const struct dmappi_at *at, enum shmemi_amo op, uint64_t value, uint64_t cond,
+				uint64_t *old)
 {
 	struct shmemi_waiter w = { .tolerant = true, .pe = at->pe };
 
@@ -108,7 +109,8 @@ static dmapp_return_t far_fax(const struct dmappi_at *at, uint64_t and, uint64_t
 	return rc;
 }
 
-static __attribute__((noinline)) dmapp_return_t slow(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dmapp_amo_op_t code,
+static __attribute__((noinline)) dmapp_return_t slow(enum dmappi_mode mode, dmapp_syncid_handle_t *id,
+						     dmapp_amo_op_t code,
 						     void *fetch, void *remote, dmapp_seg_desc_t *seg, dmapp_pe_t pe,
 						     uint64_t a, uint64_t b)
 {
@@ -170,7 +172,8 @@ HOT dmapp_return_t put_like(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dm
 	return slow(mode, id, code, NULL, remote, seg, pe, (uint64_t)a, 0);
 }
 
-HOT dmapp_return_t get_like(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dmapp_amo_op_t code, void *fetch, void *remote,
+HOT dmapp_return_t get_like(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dmapp_amo_op_t code, void *fetch,
+			    void *remote,
 			    dmapp_seg_desc_t *seg, dmapp_pe_t pe, int64_t a, int64_t b)
 {
 	uintptr_t p;
@@ -211,7 +214,8 @@ HOT dmapp_return_t get_like(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dm
 	ALIAS(dmapp_##name##_qw_nbi, dmapp_qw_##name##_nbi);
 
 #define TO(name, CODE)										\
-	FORMS(name, put_like, CODE, (void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t target_pe, int64_t operand), \
+	FORMS(name, put_like, CODE, (void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t target_pe,	\
+				     int64_t operand),						\
 	      (target_addr, target_seg, target_pe, operand))
 #define FROM1(name, CODE)									\
 	FORMS(name, get_like, CODE, (void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg,	\
@@ -264,9 +268,11 @@ static dmapp_return_t block_get(enum dmappi_mode mode, dmapp_syncid_handle_t *id
 	{											\
 		return FUNCTION(DMAPPI_NBI, NULL, UNPACK ARGS);					\
 	}
-BLOCK(dmapp_amo_put, block_put, (void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t target_pe, dmapp_amo_t *amo),
+BLOCK(dmapp_amo_put, block_put, (void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t target_pe,
+				 dmapp_amo_t *amo),
       (target_addr, target_seg, target_pe, amo))
-BLOCK(dmapp_amo_get, block_get, (void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg, dmapp_pe_t source_pe,
+BLOCK(dmapp_amo_get, block_get, (void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg,
+				 dmapp_pe_t source_pe,
 				 dmapp_amo_t *amo), (target_addr, source_addr, source_seg, source_pe, amo))
 
 dmapp_return_t dmapp_amo_flush(dmapp_pe_t pe, uint64_t flags)

@@ -7,7 +7,8 @@
  *
  *   barrier	dissemination: in round k tell the member 2^k further on, wait for the one 2^k before.
  *   reduction	up and down a binomial tree: member r waits for its children r + 2^k (in[k], then up[k]), joins them in
- *		this order, gives the result to its parent, waits for `down'. The root's result is everybody's, so it is the
+ *		this order, gives the result to its parent, waits for `down'. The root's result is
+ *		everybody's, so it is the
  *		same to the last bit. A place is written again only when its owner has told its parent in the next
  *		operation, and so has done with it.
  *
@@ -312,7 +313,8 @@ static bool barrier_goes_on(struct dmappi_pset *s)
 /* The value, then the number, to another member. */
 static void hand(struct dmappi_pset *s, int member, void *place, uint64_t *word)
 {
-	dmapp_return_t rc = dmappi_put(place, DMAPPI_WORK_SEG, pe_of(s, member), s->value, s->nelems * size_of[s->type]);
+	dmapp_return_t rc = dmappi_put(place, DMAPPI_WORK_SEG, pe_of(s, member), s->value,
+				       s->nelems * size_of[s->type]);
 
 	if (rc == DMAPP_RC_SUCCESS)
 		tell(s, member, word);
@@ -367,7 +369,8 @@ dmapp_return_t dmapp_c_greduce_nelems_max(dmapp_c_type_t type, uint32_t *nelems)
 	return DMAPP_RC_SUCCESS;
 }
 
-dmapp_return_t dmapp_c_greduce_start(dmapp_c_pset_handle_t pset, void *in, void *out, uint32_t nelems, dmapp_c_type_t type,
+dmapp_return_t dmapp_c_greduce_start(dmapp_c_pset_handle_t pset, void *in, void *out, uint32_t nelems,
+				     dmapp_c_type_t type,
 				     dmapp_c_op_t op)
 {
 	bool bits = (unsigned)op > DMAPP_C_PROD;

@@ -2,13 +2,13 @@
 /*
  * dmappi.h - inside libdmapp: where remote memory is, what is under way, what waits
  *
- * Job, windows, heap and Portals are libsma's (shmem-portals/src/lower.h); here are segments, completion and what stands on
- * both. A remote address is looked up in three steps: a symmetric segment whose window is known (dmappi_here(), inline);
- * anything else that loads and stores reach, or an error (dmappi_find()); what is left goes by the kernel's copy or by
- * Portals (dmappi_far_put() and its kin).
+ * Job, windows, heap and Portals are libsma's (shmem-portals/src/lower.h); here are segments, completion and what
+ * stands on both. A remote address is looked up in three steps: a symmetric segment whose window is known
+ * (dmappi_here(), inline); anything else that loads and stores reach, or an error (dmappi_find()); what is left goes
+ * by the kernel's copy or by Portals (dmappi_far_put() and its kin).
  *
- * Order: a blocking operation ends with a full fence, so that no later load of the caller overtakes its stores; gsync_wait
- * and syncid_wait do the same. Stores themselves are in order on x86-64; flags are stored with release.
+ * Order: a blocking operation ends with a full fence, so that no later load of the caller overtakes its stores;
+ * gsync_wait and syncid_wait do the same. Stores themselves are in order on x86-64; flags are stored with release.
  */
 #ifndef DMAPPI_H
 #define DMAPPI_H
@@ -30,8 +30,8 @@ enum dmappi_mode { DMAPPI_BLOCK, DMAPPI_NB, DMAPPI_NBI };
 #define DMAPPI_PT_SEG	124u	/* portals/reserved_ptls.h: PTL_PT_DMAPP_FIRST_NP: registered segments */
 
 /*
- * What this library keeps in the part of the symmetric heap that is reserved for it, so that every PE reaches every other
- * one's. Zero at the start.
+ * What this library keeps in the part of the symmetric heap that is reserved for it, so that every PE reaches every
+ * other one's. Zero at the start.
  */
 #define DMAPPI_PSETS		32
 #define DMAPPI_ROUNDS		32
@@ -77,7 +77,8 @@ struct dmappi_thread {
 struct dmappi {
 	uint32_t npes;			/* 0: not initialised */
 	int pe;
-	uintptr_t *base[DMAPPI_SYMMETRIC];	/* [npes]: the segment in this process; 0: not known, or not in a window */
+	/* [npes]: the segment in this process; 0: not known, or not in a window */
+	uintptr_t *base[DMAPPI_SYMMETRIC];
 	size_t len[DMAPPI_SYMMETRIC];
 	dmapp_seg_desc_t seg[DMAPPI_SYMMETRIC];
 	struct dmappi_work *work;
@@ -93,10 +94,11 @@ extern struct dmappi dmappi;
 /* ---- lookup ---- */
 
 /*
- * @n bytes at @addr of @seg on @pe, in this process. 0: dmappi_find() knows more. Only additions and comparisons; whatever
- * stands in @seg, the result lies in the segment.
+ * @n bytes at @addr of @seg on @pe, in this process. 0: dmappi_find() knows more. Only additions and comparisons;
+ * whatever stands in @seg, the result lies in the segment.
  */
-static inline __attribute__((always_inline)) uintptr_t dmappi_here(const void *addr, const dmapp_seg_desc_t *seg, size_t n,
+static inline __attribute__((always_inline)) uintptr_t dmappi_here(const void *addr, const dmapp_seg_desc_t *seg,
+								   size_t n,
 								    dmapp_pe_t pe)
 {
 	uint32_t kind;
@@ -124,7 +126,8 @@ struct dmappi_at {
 };
 
 /* mem.c: the same for every segment, or why not. */
-dmapp_return_t dmappi_find(const void *addr, const dmapp_seg_desc_t *seg, size_t n, dmapp_pe_t pe, struct dmappi_at *at);
+dmapp_return_t dmappi_find(const void *addr, const dmapp_seg_desc_t *seg, size_t n, dmapp_pe_t pe,
+			   struct dmappi_at *at);
 /* Is @seg symmetric, and can @pe be? */
 dmapp_return_t dmappi_symmetric(const dmapp_seg_desc_t *seg);
 
@@ -132,7 +135,8 @@ dmapp_return_t dmappi_symmetric(const dmapp_seg_desc_t *seg);
  * Between own memory and what is not here. Each is counted in @w until it is complete, and may be then when it returns.
  * A far atomic operation on what Portals does not reach cannot be: PERMISSION_ERROR.
  */
-dmapp_return_t dmappi_far_put(const struct dmappi_at *at, size_t off, const void *own, size_t n, struct shmemi_waiter *w);
+dmapp_return_t dmappi_far_put(const struct dmappi_at *at, size_t off, const void *own, size_t n,
+			      struct shmemi_waiter *w);
 dmapp_return_t dmappi_far_get(const struct dmappi_at *at, size_t off, void *own, size_t n, struct shmemi_waiter *w);
 
 /* ---- completion ---- */

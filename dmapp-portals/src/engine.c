@@ -2,10 +2,10 @@
 /*
  * engine.c - a thread that copies: what the block transfer engine of the network was
  *
- * It takes nonblocking contiguous copies of offload_threshold bytes and more between windows, so that the caller computes
- * meanwhile. It is worth a processor of its own, and there only where DMAPP_ENGINE=yes says so, or auto (the default) finds
- * at least two processors for each PE of the node. Without it, and for what finds its queue full, the caller copies. Off the
- * node all copies are Portals' anyway.
+ * It takes nonblocking contiguous copies of offload_threshold bytes and more between windows, so that the caller
+ * computes meanwhile. It is worth a processor of its own, and there only where DMAPP_ENGINE=yes says so, or auto (the
+ * default) finds at least two processors for each PE of the node. Without it, and for what finds its queue full, the
+ * caller copies. Off the node all copies are Portals' anyway.
  *
  * One ring; `lock' keeps it. The copy is followed by a fence, then counted as done (release; who waits acquires).
  */

@@ -15,7 +15,8 @@ struct dmappi dmappi;
 
 static const char *const text_of[] = {
 	[DMAPP_RC_SUCCESS] = "success",
-	[DMAPP_RC_INVALID_PARAM] = "an argument makes no sense: a NULL, a PE or type that there is not, an address outside of "
+	[DMAPP_RC_INVALID_PARAM] =
+		"an argument makes no sense: a NULL, a PE or type that there is not, an address outside of "
 				   "its segment, or DMAPP is not initialised",
 	[DMAPP_RC_ALIGNMENT_ERROR] = "an address is not aligned to 8 bytes",
 	[DMAPP_RC_TRANSACTION_ERROR] = "data could not be moved: the other PE has ended, or the memory is not there",
@@ -83,7 +84,8 @@ static dmapp_rma_attrs_ext_t defaults(void)
 	return (dmapp_rma_attrs_ext_t){
 		.max_outstanding_nb = number_from(getenv("DMAPP_MAX_OUTSTANDING_NB"), DMAPP_DEF_OUTSTANDING_NB,
 						  DMAPP_MIN_OUTSTANDING_NB, DMAPP_MAX_OUTSTANDING_NB),
-		.offload_threshold = number_from(getenv("DMAPP_OFFLOAD_THRESHOLD"), DMAPP_OFFLOAD_THRESHOLD, 0, UINT32_MAX),
+		.offload_threshold = number_from(getenv("DMAPP_OFFLOAD_THRESHOLD"), DMAPP_OFFLOAD_THRESHOLD, 0,
+						 UINT32_MAX),
 		.put_relaxed_ordering = DMAPP_ROUTING_ADAPTIVE, .get_relaxed_ordering = DMAPP_ROUTING_ADAPTIVE,
 		.max_concurrency = 1, .PI_ordering = DMAPP_PI_ORDERING_DEFAULT,
 		.queue_depth = DMAPP_QUEUE_DEFAULT_DEPTH, .queue_nelems = DMAPP_QUEUE_DEFAULT_NELEMS,
@@ -93,7 +95,8 @@ static dmapp_rma_attrs_ext_t defaults(void)
 static bool sensible(const dmapp_rma_attrs_ext_t *a)
 {
 	return a->max_outstanding_nb >= DMAPP_MIN_OUTSTANDING_NB && a->max_outstanding_nb <= DMAPP_MAX_OUTSTANDING_NB &&
-		a->put_relaxed_ordering <= DMAPP_ROUTING_ADAPTIVE_3 && a->get_relaxed_ordering <= DMAPP_ROUTING_ADAPTIVE_3 &&
+		a->put_relaxed_ordering <= DMAPP_ROUTING_ADAPTIVE_3 &&
+		a->get_relaxed_ordering <= DMAPP_ROUTING_ADAPTIVE_3 &&
 		a->max_concurrency && (unsigned)a->PI_ordering <= DMAPP_PI_ORDERING_RELAXED &&
 		a->queue_depth && a->queue_depth <= DMAPP_QUEUE_MAX_DEPTH &&
 		a->queue_nelems && a->queue_nelems <= DMAPP_QUEUE_MAX_NELEMS &&
@@ -188,8 +191,8 @@ dmapp_return_t dmapp_set_rma_attrs(dmapp_rma_attrs_t *requested, dmapp_rma_attrs
 static void segment(int kind, uintptr_t at, size_t len)
 {
 	dmappi.len[kind] = len;
-	dmappi.seg[kind] = (dmapp_seg_desc_t){ .addr = (void *)at, .len = len, .flags = DMAPPI_SEG_MAGIC + (uint32_t)kind,
-					       .owner = UINT32_MAX };
+	dmappi.seg[kind] = (dmapp_seg_desc_t){ .addr = (void *)at, .len = len, .owner = UINT32_MAX,
+					       .flags = DMAPPI_SEG_MAGIC + (uint32_t)kind };
 }
 
 static void stop(void)

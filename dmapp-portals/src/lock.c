@@ -2,10 +2,10 @@
 /*
  * lock.c - locks: tickets in one word of the host PE
  *
- * The high half counts who has come, the low half whose turn it is. acquire adds 1 to the high half and waits until the low
- * half is what the high one was; try takes the ticket only if its turn is now; release adds 1 to the low half, which nobody
- * but the holder changes, and takes care that it does not carry. Locks that this PE holds are in a table of DMAPP_MAX_LOCKS
- * places; a handle is a place and the number of its use.
+ * The high half counts who has come, the low half whose turn it is. acquire adds 1 to the high half and waits until
+ * the low half is what the high one was; try takes the ticket only if its turn is now; release adds 1 to the low
+ * half, which nobody but the holder changes, and takes care that it does not carry. Locks that this PE holds are in a
+ * table of DMAPP_MAX_LOCKS places; a handle is a place and the number of its use.
  */
 #include <stdlib.h>
 

@@ -2,15 +2,15 @@
 /*
  * mem.c - where remote memory is: symmetric segments, registered ones; the symmetric heap
  *
- * A registration is a place in the table of its owner and a serial number, which never comes again. The work area says for
- * each place which serial lives in it: PEs of the node look there before each access, so a descriptor whose registration
- * has ended is refused at once. PEs of other nodes name a portal's entry by a key made of the serial; an entry at the end
- * of the list takes whatever fits to none, and answers that it has taken nothing: the initiator is told NOT_FOUND. Nothing
- * is kept of a range that has been unregistered: registering costs a line in a table (and, with several nodes, an entry),
- * so there is nothing to gain that could be stale.
+ * A registration is a place in the table of its owner and a serial number, which never comes again. The work area
+ * says for each place which serial lives in it: PEs of the node look there before each access, so a descriptor whose
+ * registration has ended is refused at once. PEs of other nodes name a portal's entry by a key made of the serial; an
+ * entry at the end of the list takes whatever fits to none, and answers that it has taken nothing: the initiator is
+ * told NOT_FOUND. Nothing is kept of a range that has been unregistered: registering costs a line in a table (and,
+ * with several nodes, an entry), so there is nothing to gain that could be stale.
  *
- * Registered memory is adopted into the window where that can be done (by a process without other threads). Otherwise PEs
- * of the node reach it by the kernel's copy, and there are no atomic operations on it.
+ * Registered memory is adopted into the window where that can be done (by a process without other threads). Otherwise
+ * PEs of the node reach it by the kernel's copy, and there are no atomic operations on it.
  */
 #include <errno.h>
 #include <smartmap.h>
@@ -124,7 +124,8 @@ static dmapp_return_t copied(int rc)
 	}
 }
 
-dmapp_return_t dmappi_far_put(const struct dmappi_at *at, size_t off, const void *own, size_t n, struct shmemi_waiter *w)
+dmapp_return_t dmappi_far_put(const struct dmappi_at *at, size_t off, const void *own, size_t n,
+			      struct shmemi_waiter *w)
 {
 	struct shmemi_net_to to = at->to;
 

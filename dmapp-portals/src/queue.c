@@ -2,10 +2,11 @@
 /*
  * queue.c - queues: an inbox of each PE, into which all write and from which its owner's callback is called
  *
- * A ring of messages in the owner's work area. Message number t goes to place t % depth. The word `state' of a place says
- * for whom it is: 2 * (t / depth) for the writer of t, one more for the reader. A writer takes number t by compare-and-swap
- * on `tail' after it has seen that the place is its own; writes; then says so. The reader gives it back likewise, with the
- * number of the next lap. So a queue that is full is seen before anything is written, and nobody waits.
+ * A ring of messages in the owner's work area. Message number t goes to place t % depth. The word `state' of a place
+ * says for whom it is: 2 * (t / depth) for the writer of t, one more for the reader. A writer takes number t by
+ * compare-and-swap on `tail' after it has seen that the place is its own; writes; then says so. The reader gives it
+ * back likewise, with the number of the next lap. So a queue that is full is seen before anything is written, and
+ * nobody waits.
  *
  * Callbacks run in whoever makes progress, one thread at a time, or in a thread of their own, which looks more and more
  * seldom (up to once in a millisecond) while nothing comes.
@@ -46,7 +47,9 @@ static size_t bytes_of_place(void)
 
 static struct message *place(int q, uint64_t number)
 {
-	return (struct message *)(void *)&dmappi.work->queue[q].slots[number % dmappi.attrs.queue_depth * bytes_of_place()];
+	size_t at = number % dmappi.attrs.queue_depth * bytes_of_place();
+
+	return (struct message *)(void *)&dmappi.work->queue[q].slots[at];
 }
 
 static uint64_t lap(uint64_t number)
@@ -173,7 +176,8 @@ dmapp_return_t dmapp_queue_put(dmapp_queue_handle_t queue, void *source, uint32_
 	dmapp_return_t rc;
 	uint64_t number;
 
-	if (!dmappi.npes || (nelems && !source) || dmappi_bad_type(type) || nelems > dmappi.attrs.queue_nelems || flags ||
+	if (!dmappi.npes || (nelems && !source) || dmappi_bad_type(type) || nelems > dmappi.attrs.queue_nelems ||
+	    flags ||
 	    (uint32_t)pe >= dmappi.npes)
 		return DMAPP_RC_INVALID_PARAM;
 	if (!is_attached(queue))

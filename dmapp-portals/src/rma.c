@@ -2,9 +2,9 @@
 /*
  * rma.c - put and get in all their forms, generated from one table at the end
  *
- * Where loads and stores reach the other side the calling processor copies, and nonblocking forms are complete when they
- * return, unless the engine takes them (engine.c). A vector is looked at once: its lowest and its highest byte; then it
- * is one loop with an element of constant size.
+ * Where loads and stores reach the other side the calling processor copies, and nonblocking forms are complete when
+ * they return, unless the engine takes them (engine.c). A vector is looked at once: its lowest and its highest byte;
+ * then it is one loop with an element of constant size.
  */
 #include "dmappi.h"
 
@@ -145,7 +145,8 @@ static bool span_indexed(struct span *s, const ptrdiff_t *idx, uint64_t n, dmapp
 		lo = idx[i] < lo ? idx[i] : lo;
 		hi = idx[i] > hi ? idx[i] : hi;
 	}
-	if (__builtin_mul_overflow(lo, (ptrdiff_t)1 << type, &lo) || __builtin_mul_overflow(hi, (ptrdiff_t)1 << type, &hi))
+	if (__builtin_mul_overflow(lo, (ptrdiff_t)1 << type, &lo) ||
+	    __builtin_mul_overflow(hi, (ptrdiff_t)1 << type, &hi))
 		return false;
 	s->lo = lo;
 	s->len = (size_t)hi - (size_t)lo + ((size_t)1 << type);
@@ -214,7 +215,8 @@ static void vector_here(const struct vector *v, char *r)
 }
 
 /* Element by element, neighbours on both sides as one. */
-static dmapp_return_t vector_far(const struct vector *v, const struct dmappi_at *at, ptrdiff_t lo, struct shmemi_waiter *w)
+static dmapp_return_t vector_far(const struct vector *v, const struct dmappi_at *at, ptrdiff_t lo,
+				 struct shmemi_waiter *w)
 {
 	ptrdiff_t size = (ptrdiff_t)1 << v->type;
 	dmapp_return_t rc = DMAPP_RC_SUCCESS;
@@ -278,7 +280,8 @@ HOT dmapp_return_t iput(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *
 	return vector(mode, id, &v);
 }
 
-HOT dmapp_return_t iget(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *own, void *remote, dmapp_seg_desc_t *seg,
+HOT dmapp_return_t iget(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *own, void *remote,
+			dmapp_seg_desc_t *seg,
 			dmapp_pe_t pe, ptrdiff_t tst, ptrdiff_t sst, uint64_t nelems, dmapp_type_t type)
 {
 	struct vector v = { false, remote, own, seg, pe, sst, tst, NULL, nelems, type };
@@ -294,7 +297,8 @@ HOT dmapp_return_t ixput(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void 
 	return tidx || !nelems ? vector(mode, id, &v) : DMAPP_RC_INVALID_PARAM;
 }
 
-HOT dmapp_return_t ixget(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *own, void *remote, dmapp_seg_desc_t *seg,
+HOT dmapp_return_t ixget(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *own, void *remote,
+			 dmapp_seg_desc_t *seg,
 			 dmapp_pe_t pe, ptrdiff_t *sidx, uint64_t nelems, dmapp_type_t type)
 {
 	struct vector v = { false, remote, own, seg, pe, 0, 1, sidx, nelems, type };
@@ -426,7 +430,8 @@ HOT dmapp_return_t scatter_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id
 }
 
 HOT dmapp_return_t gather_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *own, void *remote,
-			       dmapp_seg_desc_t *seg, dmapp_pe_t *list, uint32_t num, uint64_t nelems, dmapp_type_t type)
+			       dmapp_seg_desc_t *seg, dmapp_pe_t *list, uint32_t num, uint64_t nelems,
+				dmapp_type_t type)
 {
 	return to_list(false, mode, id, remote, seg, list, num, own, nelems, type, true);
 }
@@ -452,18 +457,18 @@ HOT dmapp_return_t gather_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id,
 #define A_TO	target_addr, target_seg, target_pe, source_addr
 #define P_FROM	void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg, dmapp_pe_t source_pe
 #define A_FROM	target_addr, source_addr, source_seg, source_pe
-#define P_LIST	void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t *target_pe_list, uint32_t num_target_pes,	\
-		void *source_addr
+#define P_LIST	void *target_addr, dmapp_seg_desc_t *target_seg, dmapp_pe_t *target_pe_list,		\
+	uint32_t num_target_pes, void *source_addr
 #define A_LIST	target_addr, target_seg, target_pe_list, num_target_pes, source_addr
-#define P_GATHER void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg, dmapp_pe_t *source_pe_list,	\
-		uint32_t num_source_pes
+#define P_GATHER void *target_addr, void *source_addr, dmapp_seg_desc_t *source_seg,		\
+	dmapp_pe_t *source_pe_list, uint32_t num_source_pes
 #define A_GATHER target_addr, source_addr, source_seg, source_pe_list, num_source_pes
 #define P_N	uint64_t nelems, dmapp_type_t type
 #define A_N	nelems, type
 
 /*
- * One element of 8 bytes, which most calls are: nothing but the lookup and a move. The rest has the same parameters, so that
- * the way there is a jump and this function saves no register.
+ * One element of 8 bytes, which most calls are: nothing but the lookup and a move. The rest has the same parameters,
+ * so that the way there is a jump and this function saves no register.
  */
 #define FORM_8(name, form, how, mode, PARAMS, ARGS, remote, seg, pe, d, s, FENCE)		\
 	static __attribute__((noinline)) dmapp_return_t form##_rest(UNPACK PARAMS)		\
@@ -484,10 +489,11 @@ HOT dmapp_return_t gather_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id,
 		return DMAPP_RC_SUCCESS;							\
 	}
 #define PUT_8(form, mode, FENCE)								\
-	FORM_8(source_addr, form, put, mode, (P_TO, P_N), (A_TO, A_N), target_addr, target_seg, target_pe, p, source_addr, FENCE)
+	FORM_8(source_addr, form, put, mode, (P_TO, P_N), (A_TO, A_N), target_addr, target_seg,	\
+	       target_pe, p, source_addr, FENCE)
 #define GET_8(form, mode)									\
-	FORM_8(target_addr, form, get, mode, (P_FROM, P_N), (A_FROM, A_N), source_addr, source_seg, source_pe,	\
-	       target_addr, p, (void)0)
+	FORM_8(target_addr, form, get, mode, (P_FROM, P_N), (A_FROM, A_N), source_addr, source_seg,	\
+	       source_pe, target_addr, p, (void)0)
 
 PUT_8(put, DMAPPI_BLOCK, dmappi_fence())
 PUT_8(put_nbi, DMAPPI_NBI, (void)0)

@@ -2,10 +2,10 @@
 /*
  * sync.c - what is under way: syncids, nbi operations of each thread, waiting
  *
- * A syncid is a place in a table and the number of its use: odd while it is out. Free places are a stack whose head has a
- * count beside it, so that no thread takes a place that another has taken and given back meanwhile. An operation that is
- * complete when its call returns has a syncid all the same: so one that is never waited for is missed on one node as on
- * several.
+ * A syncid is a place in a table and the number of its use: odd while it is out. Free places are a stack whose head
+ * has a count beside it, so that no thread takes a place that another has taken and given back meanwhile. An
+ * operation that is complete when its call returns has a syncid all the same: so one that is never waited for is
+ * missed on one node as on several.
  *
  * Each thread has one waiter for its nbi operations, in a list that only grows: gsync goes over it.
  */
@@ -60,7 +60,8 @@ static struct dmappi_thread *claim(void)
 			return NULL;
 		t->used = t->nbi.tolerant = true;
 		t->next = __atomic_load_n(&dmappi.threads, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(&dmappi.threads, &t->next, t, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		while (!__atomic_compare_exchange_n(&dmappi.threads, &t->next, t, 0, __ATOMIC_RELEASE,
+						    __ATOMIC_RELAXED))
 			;
 	}
 	t->threshold = dmappi.attrs.offload_threshold;

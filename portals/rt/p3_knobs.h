@@ -214,7 +214,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "default of the attribute offload_threshold of DMAPP",			\
 	  "dmapp-portals/src/init.c")							\
 	V("DMAPP_ENGINE", "yes, no, auto", "auto",					\
-	  "a thread of each PE makes DMAPP's long nonblocking copies; auto: where there are two cores for each PE",	\
+	  "a thread of each PE makes DMAPP's long copies; auto: where there are two cores for each PE",	\
 	  "dmapp-portals/src/engine.c")							\
 	V("DMAPP_MAX_LOCKS", "1 to 1023", "128",					\
 	  "DMAPP locks that a PE holds at once",					\

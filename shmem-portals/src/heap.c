@@ -2,11 +2,11 @@
 /*
  * heap.c - the symmetric heap: the same sequence of calls gives the same offsets on every PE
  *
- * One block of arena memory per PE; its first SHMEMI_RESERVED bytes are the library's own. What is free and what is not is
- * known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that writes
- * past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls before.
- * `lock' is for programs that call from several threads in an order of their own making; it is held across barriers.
- * `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
+ * One block of arena memory per PE; its first SHMEMI_RESERVED bytes are the library's own. What is free and what is
+ * not is known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that
+ * writes past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls
+ * before. `lock' is for programs that call from several threads in an order of their own making; it is held across
+ * barriers. `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
  */
 #include <errno.h>
 #include <pshmemx.h>

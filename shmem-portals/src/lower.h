@@ -2,9 +2,10 @@
 /*
  * lower.h - what other one-sided libraries stand on: job, symmetric memory and PEs that Portals reaches
  *
- * libdmapp is one. It shares the job with SHMEM: one start, one symmetric heap, one set of windows, so that an object of
- * either is one of the other, and atomic operations of both are atomic with each other. The one name that libsma exports
- * for that is shmemi_lower_. Callers check their arguments themselves: what a function here is given makes sense.
+ * libdmapp is one. It shares the job with SHMEM: one start, one symmetric heap, one set of windows, so that an object
+ * of either is one of the other, and atomic operations of both are atomic with each other. The one name that libsma
+ * exports for that is shmemi_lower_. Callers check their arguments themselves: what a function here is given makes
+ * sense.
  */
 #ifndef SHMEMI_LOWER_H
 #define SHMEMI_LOWER_H
@@ -39,7 +40,8 @@ struct shmemi_lower {
 	bool (*place)(const void *sym, size_t len, struct shmemi_net_to *to);
 	void (*put)(const struct shmemi_net_to *to, const void *own, size_t n, int pe, struct shmemi_waiter *w);
 	void (*get)(const struct shmemi_net_to *to, void *own, size_t n, int pe, struct shmemi_waiter *w);
-	void (*amo)(const struct shmemi_net_to *to, enum shmemi_amo op, uint64_t value, uint64_t cond, int pe, void *old,
+	void (*amo)(const struct shmemi_net_to *to, enum shmemi_amo op, uint64_t value, uint64_t cond, int pe,
+		    void *old,
 		    struct shmemi_waiter *w);
 	int (*show)(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle);
 	void (*hide)(uint32_t handle);

@@ -11,10 +11,10 @@
  * these, which the NAL knows to be in a window.
  *
  * Completion: every put is acknowledged, gets and atomic operations are replied to. The match bits come back with the
- * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the epoch that
- * the operation is counted in. quiet begins a new epoch and waits until none of the one before is out: only one quiet
- * at a time does so, and an operation that finds the epoch changed behind its back counts itself again, so none is in
- * an epoch that nobody waits for.
+ * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the
+ * epoch that the operation is counted in. quiet begins a new epoch and waits until none of the one before is out:
+ * only one quiet at a time does so, and an operation that finds the epoch changed behind its back counts itself
+ * again, so none is in an epoch that nobody waits for.
  *
  * All events are in one queue, read by whoever waits. Before a call a thread takes as many of its places as the call
  * may log events (net.room), and the reader of each gives one back: so the queue never overflows, and what is under
@@ -135,7 +135,8 @@ int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *h
 	ptl_process_id_t any = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	uint64_t ignore = key ? (UINT64_C(1) << KEY_SHIFT) - 1 : UINT64_MAX;
 	ptl_md_t md = { .start = at, .length = len, .threshold = PTL_MD_THRESH_INF,
-			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE |
+			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE |
+				PTL_MD_EVENT_END_DISABLE |
 				   (key ? PTL_MD_MANAGE_REMOTE : PTL_MD_TRUNCATE),	/* 0 bytes at 0 take 0 of all */
 			.eq_handle = PTL_EQ_NONE };
 	ptl_handle_md_t mdh;

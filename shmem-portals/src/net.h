@@ -12,14 +12,15 @@
 #include "shmemi.h"
 
 /*
- * Who waits for operations: on the stack of a call, or longer. A tolerant one is told of what has failed; without it the
- * job ends.
+ * Who waits for operations: on the stack of a call, or longer. A tolerant one is told of what has failed; without it
+ * the job ends.
  */
 struct shmemi_waiter {
 	uint32_t left;			/* operations that it waits for; changed by whoever reads their events */
 	int pe;				/* on which, where that is one */
 	bool tolerant;
-	uint32_t refused, unreachable, failed;	/* nothing is shown there; it cannot be touched; other reasons. Before left */
+	/* nothing is shown there; it cannot be touched; other reasons. Before left */
+	uint32_t refused, unreachable, failed;
 } __attribute__((aligned(8)));
 
 /* Memory of another PE: portal, key of the segment, offset in it. */
@@ -46,8 +47,9 @@ void shmemi_net_amo_nbi(const char *routine, enum shmemi_amo op, void *sym, unsi
 			uint64_t cond, int pe, void *fetch);
 
 /*
- * For libraries above (lower.h): the same operations, each counted in @w until it is done and seen there. @old: 8 bytes,
- * or NULL. show: memory at @pt by @key (1 to SHMEMI_NET_KEYS, key 0: whatever no key fits to is refused), a PTL_ code.
+ * For libraries above (lower.h): the same operations, each counted in @w until it is done and seen there. @old: 8
+ * bytes, or NULL. show: memory at @pt by @key (1 to SHMEMI_NET_KEYS, key 0: whatever no key fits to is refused), a
+ * PTL_ code.
  */
 #define SHMEMI_NET_KEYS	0x7ffeu
 bool shmemi_net_place(const void *sym, size_t len, struct shmemi_net_to *to);

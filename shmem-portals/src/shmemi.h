@@ -42,7 +42,8 @@ struct shmemi_shared {
 
 struct shmemi_peer {
 	uintptr_t heap;			/* its heap, in this process; 0: not looked up yet */
-	uintptr_t data;			/* its executable's data, in this process; 0: not looked up yet, or not adopted */
+	/* its executable's data, in this process; 0: not looked up yet, or not adopted */
+	uintptr_t data;
 	struct shmemi_ctl *ctl;
 	int local;			/* number for libsmartmap; -1: on another node */
 	bool looked;

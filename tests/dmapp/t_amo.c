@@ -68,14 +68,16 @@ static void t_get_like(void)
 /* All the ways that afax takes: swap, and, xor, masked swap, a loop. */
 static void t_afax(void)
 {
-	static const uint64_t masks[][2] = { { 0, B }, { B, 0 }, { ~0ull, B }, { 0xffff, 0xabcd0000 }, { B, A ^ 0xff00ff }, { 0, 0 } };
+	static const uint64_t masks[][2] = { { 0, B }, { B, 0 }, { ~0ull, B }, { 0xffff, 0xabcd0000 },
+						{ B, A ^ 0xff00ff }, { 0, 0 } };
 
 	for (unsigned i = 0; i < 6; i++)
 		for (int form = 0; form < 3; form++) {
 			int64_t old = 0;
 
 			put_there(A);
-			OK(FORM(form, dmapp_afax_qw, &old, word, sheap, to, (int64_t)masks[i][0], (int64_t)masks[i][1]));
+			OK(FORM(form, dmapp_afax_qw, &old, word, sheap, to, (int64_t)masks[i][0],
+				(int64_t)masks[i][1]));
 			CHECK_INT(old, A);
 			CHECK_INT(there(), (A & masks[i][0]) ^ masks[i][1]);
 			OK(FORM(form, dmapp_qw_afax, &old, word, sheap, to, 0, 7));
@@ -225,7 +227,8 @@ static void t_from_threads(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_put_like), T(t_get_like), T(t_afax), T(t_acswap), T(t_in_a_block), T(t_bad_places), T(t_none_is_lost),
+		T(t_put_like), T(t_get_like), T(t_afax), T(t_acswap), T(t_in_a_block), T(t_bad_places),
+			T(t_none_is_lost),
 		T(t_afax_is_atomic), T(t_from_threads), { 0 }
 	};
 	int rc;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The benchmark of DMAPP runs to its end on 2 and 3 PEs, with all figures, and finds what it checks to be right. No time is
+# The benchmark of DMAPP runs to its end on 2 and 3 PEs, with all figures, and finds what it checks to be right. No
+# time is
 # judged.
 build=${P3_BUILD:-.}
 build=$(cd "$build" && pwd)
@@ -27,7 +28,8 @@ for ranks in 2 3; do
 	missing=
 	for f in put_pingpong shmem_pingpong get put_call put_nbi_call get_call shmem_put_call shmem_put_quiet_call \
 		shmem_get_call bw_1 bw_all flight stride_8 stride_64 stride_512 amo_one amo_8k afadd bare rate; do
-		grep -q "^{\"figure\":\"$f\",\"bytes\":[0-9]*,\"value\":[0-9.e+]*,\"unit\":\"ns\"" out.0 || missing="$missing $f"
+		grep -q "^{\"figure\":\"$f\",\"bytes\":[0-9]*,\"value\":[0-9.e+]*,\"unit\":\"ns\"" out.0 ||
+			missing="$missing $f"
 	done
 	[ -z "$missing" ] || echo "# missing:$missing"
 	n=$((n + 1))

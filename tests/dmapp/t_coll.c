@@ -10,7 +10,8 @@ static dmapp_lock_desc_t lock_in_data;
 
 static dmapp_c_pset_desc_t set(uint32_t n_pes, int base, int stride)
 {
-	return (dmapp_c_pset_desc_t){ .type = DMAPP_C_PSET_DELIMITER_STRIDED, .u.stride_type = { n_pes, base, stride } };
+	return (dmapp_c_pset_desc_t){ .type = DMAPP_C_PSET_DELIMITER_STRIDED, .u.stride_type = { n_pes, base,
+		stride } };
 }
 
 static dmapp_c_pset_handle_t make(uint64_t id, uint32_t n_pes, int base, int stride, int member)
@@ -293,7 +294,8 @@ static int hear(void *context, void *message, uint32_t len, dmapp_pe_t rank)
 	uint64_t *m = message, i = heard[rank];
 
 	/* in order, whole, to whom it is for */
-	if (context != &wrong || len != 8 * (1 + i % 20) || m[0] != ((uint64_t)rank << 32 | i) || m[i % 20] != (i % 20 ? i : m[0]))
+	if (context != &wrong || len != 8 * (1 + i % 20) || m[0] != ((uint64_t)rank << 32 | i) || m[i % 20] !=
+	    (i % 20 ? i : m[0]))
 		wrong++;
 	heard[rank]++;
 	return 0;
@@ -309,7 +311,8 @@ static void send_all(dmapp_queue_handle_t q)
 			for (int k = 0; k < 20; k++)
 				m[k] = i;
 			m[0] = (uint64_t)me << 32 | i;
-			while ((rc = dmapp_queue_put(q, m, (uint32_t)(1 + i % 20), DMAPP_QW, pe, 0)) == DMAPP_RC_RESOURCE_ERROR) {
+			while ((rc = dmapp_queue_put(q, m, (uint32_t)(1 + i % 20), DMAPP_QW, pe, 0)) ==
+			       DMAPP_RC_RESOURCE_ERROR) {
 				dmapp_progress();
 				sched_yield();
 			}
@@ -393,7 +396,8 @@ static void t_a_queue_is_full(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_sets), T(t_sets_meet), T(t_a_barrier_waits), T(t_reductions), T(t_sets_with_a_stride), T(t_locks), T(t_try),
+		T(t_sets), T(t_sets_meet), T(t_a_barrier_waits), T(t_reductions), T(t_sets_with_a_stride), T(t_locks),
+			T(t_try),
 		T(t_locks_are_counted), T(t_queue), T(t_a_queue_is_full), T(t_queue_with_a_thread), { 0 }
 	};
 	int rc;

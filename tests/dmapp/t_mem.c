@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * t_mem.c - symmetric heap under both sets of names; registration: overlapping ranges, a table that is full, descriptors
- * that have ended; SHMEM in the same process; copies by the engine
+ * t_mem.c - symmetric heap under both sets of names; registration: overlapping ranges, a table that is full,
+ * descriptors that have ended; SHMEM in the same process; copies by the engine
  */
 #include <shmem.h>
 
@@ -120,7 +120,10 @@ static void t_registered(void)
 	free(m);
 }
 
-/* A descriptor that has ended is refused, also when the same memory, or the same place of the table, is in use again. */
+/*
+ * A descriptor that has ended is refused, also when the same memory, or the same place of the table,
+ * is in use again.
+ */
 static void t_never_stale(void)
 {
 	uint64_t *m = malloc(4096), v = 77, got = 5;
@@ -264,7 +267,8 @@ static void t_handed_over(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_heap), T(t_registered), T(t_never_stale), T(t_the_table_is_bounded), T(t_with_shmem), T(t_handed_over), { 0 }
+		T(t_heap), T(t_registered), T(t_never_stale), T(t_the_table_is_bounded), T(t_with_shmem),
+			T(t_handed_over), { 0 }
 	};
 	int rc;
 

@@ -104,7 +104,8 @@ static void t_addresses_of_any_alignment(void)
 
 static void t_strided(void)
 {
-	static const ptrdiff_t strides[][2] = { { 1, 1 }, { 2, 1 }, { 1, 3 }, { 3, 2 }, { -1, 1 }, { 2, -2 }, { 0, 1 } };
+	static const ptrdiff_t strides[][2] = { { 1, 1 }, { 2, 1 }, { 1, 3 }, { 3, 2 }, { -1, 1 }, { 2, -2 }, { 0,
+		1 } };
 
 	EACH(p, form, type)
 		for (unsigned s = 0; s < 7; s++) {
@@ -119,9 +120,11 @@ static void t_strided(void)
 				memcpy(want + (size_t)((ptrdiff_t)mid + i * ts) * size,
 				       back + (size_t)((ptrdiff_t)mid + i * ss) * size, size);
 			memset(back, 0xdd, BYTES);
-			OK(FORM(form, dmapp_iput, p.there + mid * size, p.seg, to, own + mid * size, ts, ss, len, type));
+			OK(FORM(form, dmapp_iput, p.there + mid * size, p.seg, to, own + mid * size, ts, ss, len,
+				type));
 			end(&p, "iput", kind, form, (int)type);
-			OK(FORM(form, dmapp_iget, back + mid * size, p.there + mid * size, p.seg, to, ss, ts, len, type));
+			OK(FORM(form, dmapp_iget, back + mid * size, p.there + mid * size, p.seg, to, ss, ts, len,
+				type));
 			for (ptrdiff_t i = ts ? 0 : (ptrdiff_t)len - 1; i < (ptrdiff_t)len; i++)
 				CHECK(!memcmp(back + (size_t)((ptrdiff_t)mid + i * ss) * size,
 					      own + (size_t)((ptrdiff_t)mid + i * ss) * size, size));
@@ -174,7 +177,8 @@ static void t_long(void)
 		dm_barrier();
 		for (uint64_t i = 0, v; i < 1000; i++) {
 			for (int k = 0; k < 8; k++)
-				((unsigned char *)&v)[k] = (unsigned char)((i * 8 + (uint64_t)k) * 3 + (i * 8 + (uint64_t)k) / 4093 +
+				((unsigned char *)&v)[k] =
+					(unsigned char)((i * 8 + (uint64_t)k) * 3 + (i * 8 + (uint64_t)k) / 4093 +
 									   (uint64_t)from + (uint64_t)form);
 			bad += ((uint64_t *)(void *)h)[2 * i] != v;
 		}
@@ -249,7 +253,8 @@ static void t_lists_of_pes(void)
 			OK(FORM(form, dmapp_scatter_ixpe, h + 100, sheap, list, num, mine, 3, DMAPP_QW));
 		dm_barrier();
 		for (uint64_t k = 0; k < 3; k++)
-			CHECK_INT(h[100 + k], (uint64_t)(n - 1) * 1000 + (uint64_t)(n - 1 - me) * 3 + k + (uint64_t)form);
+			CHECK_INT(h[100 + k],
+				  (uint64_t)(n - 1) * 1000 + (uint64_t)(n - 1 - me) * 3 + k + (uint64_t)form);
 		dm_barrier();
 	}
 	list[num - 1] = n;
@@ -264,7 +269,8 @@ static void t_lists_of_pes(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_put_and_get), T(t_addresses_of_any_alignment), T(t_strided), T(t_indexed), T(t_long), T(t_with_a_flag),
+		T(t_put_and_get), T(t_addresses_of_any_alignment), T(t_strided), T(t_indexed), T(t_long),
+			T(t_with_a_flag),
 		T(t_lists_of_pes), { 0 }
 	};
 	dmapp_seg_desc_t mine, *all;

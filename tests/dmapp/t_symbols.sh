@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # The names of libdmapp: what the header declares is exported, and nothing else is; each operation on data has its three
-# forms, each atomic operation both names; the header stands alone in C and C++; a program builds with pkg-config's words.
+# forms, each atomic operation both names; the header stands alone in C and C++; a program builds with pkg-config's
+# words.
 build=${P3_BUILD:-.} src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
 build=$(cd "$build" && pwd)
 cc=$(sed -n 's/^CC = //p' "$build/Makefile") cxx=$(sed -n 's/^CXX = //p' "$build/Makefile")

@@ -10,9 +10,11 @@ static dmapp_rma_attrs_ext_t asked;
 static int same(const dmapp_rma_attrs_ext_t *a, const dmapp_rma_attrs_ext_t *b)
 {
 	return a->max_outstanding_nb == b->max_outstanding_nb && a->offload_threshold == b->offload_threshold &&
-		a->put_relaxed_ordering == b->put_relaxed_ordering && a->get_relaxed_ordering == b->get_relaxed_ordering &&
+		a->put_relaxed_ordering == b->put_relaxed_ordering && a->get_relaxed_ordering ==
+			b->get_relaxed_ordering &&
 		a->max_concurrency == b->max_concurrency && a->PI_ordering == b->PI_ordering &&
-		a->queue_depth == b->queue_depth && a->queue_nelems == b->queue_nelems && a->queue_flags == b->queue_flags;
+		a->queue_depth == b->queue_depth && a->queue_nelems == b->queue_nelems && a->queue_flags ==
+			b->queue_flags;
 }
 
 static void t_attributes(void)
@@ -368,11 +370,13 @@ int main(void)
 	int rc, flag = 7;
 
 	/* what calls say before init; what clients ask for then */
-	if (dmapp_put(&v, sheap, 0, &v, 1, DMAPP_QW) != DMAPP_RC_INVALID_PARAM || dmapp_gsync_wait() != DMAPP_RC_INVALID_PARAM ||
+	if (dmapp_put(&v, sheap, 0, &v, 1, DMAPP_QW) != DMAPP_RC_INVALID_PARAM || dmapp_gsync_wait() !=
+	    DMAPP_RC_INVALID_PARAM ||
 	    dmapp_get_jobinfo(&info) != DMAPP_RC_INVALID_PARAM || dmapp_sheap_malloc(8) ||
 	    dmapp_initialized(&flag) != DMAPP_RC_SUCCESS || flag || dmapp_finalize() != DMAPP_RC_INVALID_PARAM)
 		bail("calls before init");
-	if (dmapp_get_rma_attrs_ext(&asked) != DMAPP_RC_SUCCESS || asked.max_outstanding_nb != DMAPP_DEF_OUTSTANDING_NB ||
+	if (dmapp_get_rma_attrs_ext(&asked) != DMAPP_RC_SUCCESS || asked.max_outstanding_nb !=
+	    DMAPP_DEF_OUTSTANDING_NB ||
 	    asked.offload_threshold != DMAPP_OFFLOAD_THRESHOLD || asked.max_concurrency != 1)
 		bail("defaults");
 	bad = asked;
@@ -394,7 +398,8 @@ int main(void)
 	    dmapp_initialized(&flag) != DMAPP_RC_SUCCESS || flag || dmapp_gsync_wait() != DMAPP_RC_INVALID_PARAM)
 		bail("finalize");
 	/* and may begin again */
-	if (dmapp_init(NULL, NULL) != DMAPP_RC_SUCCESS || !dmapp_sheap_malloc(64) || dmapp_finalize() != DMAPP_RC_SUCCESS)
+	if (dmapp_init(NULL, NULL) != DMAPP_RC_SUCCESS || !dmapp_sheap_malloc(64) || dmapp_finalize() !=
+	    DMAPP_RC_SUCCESS)
 		bail("a second start");
 	return rc;
 }
