@@ -15,7 +15,8 @@ struct dmappi dmappi;
 
 static const char *const text_of[] = {
 	[DMAPP_RC_SUCCESS] = "success",
-	[DMAPP_RC_INVALID_PARAM] = "an argument makes no sense, or lies outside of its segment; or DMAPP is not started",
+	[DMAPP_RC_INVALID_PARAM] =
+		"an argument makes no sense or lies outside of its segment, or DMAPP is not started",
 	[DMAPP_RC_ALIGNMENT_ERROR] = "an address is not aligned to 8 bytes",
 	[DMAPP_RC_TRANSACTION_ERROR] = "data could not be moved: the other PE has ended, or the memory is not there",
 	[DMAPP_RC_RESOURCE_ERROR] = "too many operations are under way: complete some, then call again",

@@ -261,17 +261,31 @@ static void t_wrong_arguments(void)
 
 /* ---- globally visible ---- */
 
+/* Wait in own memory; where PEs share cores, by giving them away. */
+#define UNTIL(cond)									\
+	for (unsigned spin_ = 0; !(cond); spin_++) {					\
+		dmapp_progress();							\
+		if (n > 2 || spin_ > 1000)						\
+			sched_yield();							\
+	}
+
+/* Many where a round is short. */
+static uint64_t rounds(uint64_t near)
+{
+	return n == 2 && t_near(to) ? near : near / 20;
+}
+
 /* Store buffers: each puts, then loads what the other puts. With blocking puts not both see nothing. */
 static void t_litmus_store_buffer(void)
 {
-	enum { ROUNDS = 2000 };
+	uint64_t times = rounds(4000);
 	volatile uint64_t *x = room + 16;		/* own, written by the other one */
 	uint64_t *seen = room + 32;
 	int both = 0;
 
 	if (n < 2)
 		SKIP("two PEs");
-	for (uint64_t i = 1; i <= ROUNDS && me < 2; i++) {
+	for (uint64_t i = 1; i <= times && me < 2; i++) {
 		uint64_t got;
 
 		dmapp_put(room + 16, sheap, !me, &i, 1, DMAPP_QW);
@@ -282,11 +296,9 @@ static void t_litmus_store_buffer(void)
 
 			dmapp_put(seen + 1, sheap, 0, &tell[1], 1, DMAPP_QW);
 			dmapp_put(seen, sheap, 0, &tell[0], 1, DMAPP_QW);
-			while (*(volatile uint64_t *)(room + 40) != i)
-				dmapp_progress();
+			UNTIL(!(*(volatile uint64_t *)(room + 40) != i));
 		} else {
-			while (*(volatile uint64_t *)seen != i)
-				dmapp_progress();
+			UNTIL(!(*(volatile uint64_t *)seen != i));
 			both += got != i && seen[1] != i;
 			dmapp_put(room + 40, sheap, 1, &i, 1, DMAPP_QW);
 		}
@@ -298,11 +310,12 @@ static void t_litmus_store_buffer(void)
 /* Message passing: a put, then another; and nbi ones with gsync between. Who sees the second sees the first. */
 static void t_litmus_message(void)
 {
-	enum { ROUNDS = 3000, LEN = 9 };
+	enum { LEN = 9 };
+	uint64_t times = rounds(3000);
 	uint64_t buf[LEN];
 	int bad = 0;
 
-	for (uint64_t i = 1; i <= ROUNDS / (n > 2 ? 4 : 1); i++) {
+	for (uint64_t i = 1; i <= times; i++) {
 		for (int k = 0; k < LEN; k++)
 			buf[k] = i;
 		if (i & 1) {
@@ -312,13 +325,11 @@ static void t_litmus_message(void)
 			dmapp_gsync_wait();
 		}
 		dmapp_put(room + 80, sheap, to, &i, 1, DMAPP_QW);
-		while (__atomic_load_n(room + 80, __ATOMIC_ACQUIRE) != i)
-			dmapp_progress();
+		UNTIL(!(__atomic_load_n(room + 80, __ATOMIC_ACQUIRE) != i));
 		for (int k = 0; k < LEN; k++)
 			bad += room[64 + k] != i;
 		dmapp_aadd_qw(room + 81, sheap, from, 1);	/* it may be written again */
-		while (__atomic_load_n(room + 81, __ATOMIC_ACQUIRE) != i)
-			dmapp_progress();
+		UNTIL(!(__atomic_load_n(room + 81, __ATOMIC_ACQUIRE) != i));
 	}
 	CHECK_INT(bad, 0);
 	dm_barrier();
@@ -327,13 +338,13 @@ static void t_litmus_message(void)
 /* Write, read, cause: PE 0 puts to PE 1; who has seen it there by a get tells PE 2, which then sees it, too. */
 static void t_litmus_causality(void)
 {
-	enum { ROUNDS = 300 };
+	uint64_t times = rounds(1000);
 	int third = n > 2 ? 2 : 0, bad = 0;
 	uint64_t got;
 
 	if (n < 2)
 		SKIP("two PEs");
-	for (uint64_t i = 1; i <= ROUNDS && me < 3; i++) {
+	for (uint64_t i = 1; i <= times && me < 3; i++) {
 		if (me == 0)
 			dmapp_put(room + 96, sheap, 1, &i, 1, DMAPP_QW);
 		if (me == 1) {
@@ -343,15 +354,13 @@ static void t_litmus_causality(void)
 			dmapp_put(room + 97, sheap, third, &i, 1, DMAPP_QW);
 		}
 		if (me == third) {
-			while (__atomic_load_n(room + 97, __ATOMIC_ACQUIRE) != i)
-				dmapp_progress();
+			UNTIL(!(__atomic_load_n(room + 97, __ATOMIC_ACQUIRE) != i));
 			dmapp_get(&got, room + 96, sheap, 1, 1, DMAPP_QW);
 			bad += got != i;
 			for (int pe = 0; pe < 2; pe++)
 				dmapp_put(room + 98, sheap, pe, &i, 1, DMAPP_QW);
 		}
-		while (me < 2 && __atomic_load_n(room + 98, __ATOMIC_ACQUIRE) != i)
-			dmapp_progress();
+		UNTIL(!(me < 2 && __atomic_load_n(room + 98, __ATOMIC_ACQUIRE) != i));
 	}
 	CHECK_INT(bad, 0);
 	dm_barrier();
