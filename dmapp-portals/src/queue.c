@@ -33,7 +33,7 @@ static struct queue {
 	bool async;
 	char *copy;			/* of the message that is handed out [reading] */
 } queues[DMAPPI_QUEUES];
-static int attached;
+static int attached, polled;		/* all; those that whoever makes progress reads */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* queues come and go */
 static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool inside;		/* a callback */
@@ -83,7 +83,7 @@ static unsigned read_all(bool async)
 {
 	unsigned n = 0;
 
-	if (inside || pthread_mutex_trylock(&reading))
+	if (inside || (async ? pthread_mutex_lock(&reading) : pthread_mutex_trylock(&reading)))
 		return 0;
 	for (int q = 0; q < DMAPPI_QUEUES; q++)
 		if (queues[q].async == async)
@@ -94,7 +94,7 @@ static unsigned read_all(bool async)
 
 void dmappi_queue_progress(void)
 {
-	if (__builtin_expect(__atomic_load_n(&attached, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(__atomic_load_n(&polled, __ATOMIC_RELAXED), 0))
 		read_all(false);
 }
 
@@ -132,6 +132,7 @@ dmapp_return_t dmapp_queue_attach(dmapp_queue_cb_t *cb, void *context, uint64_t 
 		queues[q] = (struct queue){ cb, context, queues[q].head, flags != 0, copy };
 		pthread_mutex_unlock(&reading);
 		__atomic_add_fetch(&attached, 1, __ATOMIC_ACQ_REL);
+		__atomic_add_fetch(&polled, !flags, __ATOMIC_ACQ_REL);
 		__atomic_store_n(&dmappi.work->queue[q].open, 1, __ATOMIC_RELEASE);
 		*queue = (uint32_t)q + 1;
 	} else {
@@ -216,6 +217,7 @@ dmapp_return_t dmapp_queue_detach(dmapp_queue_handle_t queue, uint64_t flags)
 	own->copy = NULL;
 	pthread_mutex_unlock(&reading);
 	__atomic_sub_fetch(&attached, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&polled, !own->async, __ATOMIC_ACQ_REL);
 	pthread_mutex_unlock(&lock);
 	return DMAPP_RC_SUCCESS;
 }
