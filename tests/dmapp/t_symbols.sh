@@ -16,7 +16,7 @@ ok()	# STATUS NAME
 }
 
 nm -D --defined-only "$build/dmapp-portals/.libs/libdmapp.so" | awk '{ print $3 }' | sort > exported
-$cc -std=gnu11 -E -P "$header" | grep -oE '\bdmapp_[a-z0-9_]+\(' | tr -d '(' | sort -u > declared
+$cc -std=gnu11 -E -P "$header" | grep -oE '\bdmapp_[a-z0-9_]+\(' | tr -d '(' | grep -v '_t$' | sort -u > declared
 comm -3 exported declared > differ
 sed 's/^/# /' differ | head -n 20
 [ ! -s differ ] && [ "$(wc -l < declared)" -gt 120 ]

@@ -265,7 +265,7 @@ static void t_wrong_arguments(void)
 #define UNTIL(cond)									\
 	for (unsigned spin_ = 0; !(cond); spin_++) {					\
 		dmapp_progress();							\
-		if (n > 2 || spin_ > 1000)						\
+		if (n > 2 || spin_ > 200)						\
 			sched_yield();							\
 	}
 
@@ -278,7 +278,7 @@ static uint64_t rounds(uint64_t near)
 /* Store buffers: each puts, then loads what the other puts. With blocking puts not both see nothing. */
 static void t_litmus_store_buffer(void)
 {
-	uint64_t times = rounds(4000);
+	uint64_t times = rounds(2000);
 	volatile uint64_t *x = room + 16;		/* own, written by the other one */
 	uint64_t *seen = room + 32;
 	int both = 0;
