@@ -10,7 +10,8 @@ shmem_portals_libsma_la_SOURCES = \
 	shmem-portals/src/near.h shmem-portals/src/near.c shmem-portals/src/rma.h shmem-portals/src/rma.c shmem-portals/src/amo.h shmem-portals/src/amo.c \
 	shmem-portals/src/signal.c shmem-portals/src/wait.c shmem-portals/src/lock.c shmem-portals/src/check.c \
 	shmem-portals/src/ctx.h shmem-portals/src/ctx.c shmem-portals/src/sync.c shmem-portals/src/far.h \
-	shmem-portals/src/far.c shmem-portals/src/net.h shmem-portals/src/net.c shmem-portals/src/team.h shmem-portals/src/team.c \
+	shmem-portals/src/far.c shmem-portals/src/lower.h shmem-portals/src/lower.c \
+	shmem-portals/src/net.h shmem-portals/src/net.c shmem-portals/src/team.h shmem-portals/src/team.c \
 	shmem-portals/src/coll.h shmem-portals/src/coll.c shmem-portals/src/coll_move.c shmem-portals/src/coll_set.c \
 	shmem-portals/src/coll_far.c \
 	shmem-portals/src/barrier.c shmem-portals/src/reduce.h shmem-portals/src/reduce.c \

@@ -36,6 +36,7 @@ P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh
 include $(top_srcdir)/tests/unit/local.mk
 include $(top_srcdir)/tests/doc/local.mk
 include $(top_srcdir)/tests/shmem/local.mk
+include $(top_srcdir)/tests/dmapp/local.mk
 include $(top_srcdir)/tests/smartmap/local.mk
 include $(top_srcdir)/tests/rt/local.mk
 include $(top_srcdir)/tests/trace/local.mk

@@ -20,7 +20,7 @@ static void check_heap(const char *routine, const char *what, const void *p, siz
 	if (off >= shmemi.heap_size)
 		shmemi_fatal("%s: %s: %zu bytes at %p begin before the symmetric heap and reach into it", routine,
 			     what, n, (void *)(uintptr_t)p);
-	if (off < SHMEMI_WORK)
+	if (off < SHMEMI_RESERVED)
 		shmemi_fatal("%s: %s: %p is in the part of the symmetric heap that is this library's own", routine,
 			     what, (void *)(uintptr_t)p);
 	used = shmemi_heap_block(off, &begin, &len);

@@ -2,11 +2,11 @@
 /*
  * heap.c - the symmetric heap: the same sequence of calls gives the same offsets on every PE
  *
- * One block of arena memory per PE; its first SHMEMI_WORK bytes are the library's own. What is free and what is not is
- * known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that writes
- * past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls before.
- * `lock' is for programs that call from several threads in an order of their own making; it is held across barriers.
- * `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
+ * One block of arena memory per PE; its first SHMEMI_RESERVED bytes are the library's own. What is free and what is
+ * not is known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that
+ * writes past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls
+ * before. `lock' is for programs that call from several threads in an order of their own making; it is held across
+ * barriers. `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
  */
 #include <errno.h>
 #include <pshmemx.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net.h"
+#include "lower.h"
 #include "shmemi.h"
 
 #define GRAIN	64u			/* blocks never share a cache line */
@@ -36,7 +36,7 @@ int shmemi_heap_start(size_t size)
 {
 	void *p;
 
-	size += SHMEMI_WORK;
+	size += SHMEMI_RESERVED;
 	p = smartmap_alloc(size, size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096);
 	if (!p)
 		return -1;
@@ -46,7 +46,7 @@ int shmemi_heap_start(size_t size)
 		smartmap_free(p, size);
 		return -1;
 	}
-	block[0] = (struct block){ SHMEMI_WORK, size - SHMEMI_WORK, 0, false };
+	block[0] = (struct block){ SHMEMI_RESERVED, size - SHMEMI_RESERVED, 0, false };
 	n_blocks = 1;
 	serial = 0;
 	shmemi.heap = (uintptr_t)p;
@@ -193,6 +193,68 @@ static void check_up(const char *routine)
 {
 	if (!shmemi.inits)
 		shmemi_fatal("%s: shmem_init() has not been called", routine);
+}
+
+/* For lower.h: without a comparison, and without a barrier, as other libraries promise none. */
+void *shmemi_heap_take(size_t size)
+{
+	uint64_t off = UINT64_MAX;
+
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&table);
+	if (size && size <= shmemi.heap_size)
+		off = take(0, size);
+	pthread_mutex_unlock(&table);
+	pthread_mutex_unlock(&lock);
+	return off == UINT64_MAX ? NULL : (void *)(shmemi.heap + off);
+}
+
+bool shmemi_heap_give(void *p)
+{
+	size_t i;
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&table);
+	i = entry_at((uintptr_t)p - shmemi.heap);
+	found = i < n_blocks && block[i].used;
+	if (found)
+		give(i);
+	pthread_mutex_unlock(&table);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+bool shmemi_heap_resize(void *p, size_t size, size_t *old)
+{
+	bool fits = false;
+	size_t i;
+
+	*old = 0;
+	pthread_mutex_lock(&table);
+	i = entry_at((uintptr_t)p - shmemi.heap);
+	if (i < n_blocks && block[i].used) {
+		*old = block[i].asked;
+		fits = size <= block[i].len && size > block[i].len / 2;
+		if (fits)
+			block[i].asked = size;
+	}
+	pthread_mutex_unlock(&table);
+	return fits;
+}
+
+void shmemi_heap_stats(struct shmemi_heap_stats *s)
+{
+	*s = (struct shmemi_heap_stats){ .size = shmemi.heap_size - SHMEMI_RESERVED };
+	pthread_mutex_lock(&table);
+	for (size_t i = 0; i < n_blocks; i++)
+		if (block[i].used) {
+			s->used += block[i].len;
+			s->blocks++;
+		} else if (block[i].len > s->largest) {
+			s->largest = block[i].len;
+		}
+	pthread_mutex_unlock(&table);
 }
 
 static void *allocate(const char *routine, size_t align, size_t size)

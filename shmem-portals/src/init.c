@@ -107,7 +107,7 @@ static void compare(const struct shmemi_ctl *ctl, int pe)
 		shmemi_fatal("PE %d cannot be reached: it runs another version of this library", pe);
 	if (ctl->heap_size != shmemi.heap_size)
 		shmemi_fatal("SHMEM_SYMMETRIC_SIZE is %zu here and %llu on PE %d: set it to the same on all PEs",
-			     shmemi.heap_size - SHMEMI_WORK, (unsigned long long)ctl->heap_size - SHMEMI_WORK, pe);
+			     shmemi.heap_size - SHMEMI_RESERVED, (unsigned long long)ctl->heap_size - SHMEMI_RESERVED, pe);
 	if (ctl->data_size != shmemi.data_size)
 		shmemi_fatal("the data of PE %d's program have %llu bytes, here %zu: all PEs must run the same program", pe,
 			     (unsigned long long)ctl->data_size, shmemi.data_size);
@@ -197,6 +197,8 @@ static uint64_t heap_size(const char **text)
 		s = getenv("SMA_SYMMETRIC_SIZE");
 	if (!s)
 		s = getenv("XT_SYMMETRIC_HEAP_SIZE");
+	if (!s)
+		s = getenv("DMAPP_SHEAP_SIZE");
 	*text = s;
 	if (!s)
 		return DEFAULT_SIZE;
@@ -354,7 +356,7 @@ int pshmem_init_thread(int requested, int *provided)
 			       "SHMEM_BARRIER_ALGORITHM  auto (default), counter, dissem\n"
 			       "SHMEM_COLL_OPT_OFF    collectives that go the simple way, for comparison: 1 for all, or names of\n"
 			       "                      broadcast,collect,fcollect,alltoall,alltoalls,reduce,scan\n"
-			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size - SHMEMI_WORK);
+			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size - SHMEMI_RESERVED);
 	}
 	shmemi.inits++;
 	if (provided)

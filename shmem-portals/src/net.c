@@ -11,10 +11,10 @@
  * these, which the NAL knows to be in a window.
  *
  * Completion: every put is acknowledged, gets and atomic operations are replied to. The match bits come back with the
- * event: either the address of who waits for this one (struct waiter, on the stack of the caller), or the epoch that
- * the operation is counted in. quiet begins a new epoch and waits until none of the one before is out: only one quiet
- * at a time does so, and an operation that finds the epoch changed behind its back counts itself again, so none is in
- * an epoch that nobody waits for.
+ * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the
+ * epoch that the operation is counted in. quiet begins a new epoch and waits until none of the one before is out:
+ * only one quiet at a time does so, and an operation that finds the epoch changed behind its back counts itself
+ * again, so none is in an epoch that nobody waits for.
  *
  * All events are in one queue, read by whoever waits. Before a call a thread takes as many of its places as the call
  * may log events (net.room), and the reader of each gives one back: so the queue never overflows, and what is under
@@ -56,11 +56,6 @@
 #define KEY_SHIFT	49
 #define KEY_MASK	0x7fffu
 
-struct waiter {
-	uint32_t left;			/* operations that it waits for; changed by whoever reads their events */
-	int pe;				/* on which, where that is one */
-};
-
 struct segment {
 	uintptr_t lo, hi;
 	uint32_t pt, key;
@@ -81,7 +76,7 @@ static struct {
 	bool leaving;				/* errors are no news any more */
 	int64_t look_at;
 	int looked;				/* PE that was looked at last */
-	struct waiter look, met;		/* for the answer; for nobody */
+	struct shmemi_waiter look, met;		/* for the answer; for nobody */
 } net = { .quiet = PTHREAD_MUTEX_INITIALIZER };
 
 static int64_t now(void)
@@ -133,6 +128,35 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 			net.segment[net.n_segments++] = (struct segment){ lo, hi, PT_DATA, key };
 	}
 	return 0;
+}
+
+int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle)
+{
+	ptl_process_id_t any = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	uint64_t ignore = key ? (UINT64_C(1) << KEY_SHIFT) - 1 : UINT64_MAX;
+	ptl_md_t md = { .start = at, .length = len, .threshold = PTL_MD_THRESH_INF,
+			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE |
+				PTL_MD_EVENT_END_DISABLE |
+				   (key ? PTL_MD_MANAGE_REMOTE : PTL_MD_TRUNCATE),	/* 0 bytes at 0 take 0 of all */
+			.eq_handle = PTL_EQ_NONE };
+	ptl_handle_md_t mdh;
+	ptl_handle_me_t me;
+	int rc = PtlMEAttach(shmemi.ni, pt, any, (uint64_t)key << KEY_SHIFT, ignore, PTL_RETAIN,
+			     key ? PTL_INS_BEFORE : PTL_INS_AFTER, &me);
+
+	if (rc != PTL_OK)
+		return rc;
+	rc = PtlMDAttach(me, md, PTL_RETAIN, &mdh);
+	if (rc != PTL_OK)
+		PtlMEUnlink(me);
+	else
+		*handle = me;
+	return rc;
+}
+
+void shmemi_net_hide(uint32_t handle)
+{
+	PtlMEUnlink(handle);
 }
 
 static int show(uint32_t pt, uint32_t key, const void *at, size_t len)
@@ -275,15 +299,15 @@ static void failed(int pe, const ptl_event_t *ev)
 	shmemi_fatal("PE %d has ended while operations on it are under way", pe);
 }
 
-static struct waiter *waiter_of(uint64_t bits)
+static struct shmemi_waiter *waiter_of(uint64_t bits)
 {
-	return (struct waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1));
+	return (struct shmemi_waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1));
 }
 
 /* An operation is over. */
 static void over(uint64_t bits)
 {
-	struct waiter *w = waiter_of(bits);
+	struct shmemi_waiter *w = waiter_of(bits);
 
 	if (w)
 		__atomic_sub_fetch(&w->left, 1, __ATOMIC_RELEASE);
@@ -291,16 +315,32 @@ static void over(uint64_t bits)
 		__atomic_sub_fetch(&net.out[!!(bits & EPOCH_BIT)], 1, __ATOMIC_RELEASE);
 }
 
+static void went_wrong(struct shmemi_waiter *w, const ptl_event_t *ev)
+{
+	__atomic_add_fetch(ev->ni_fail_type == PTL_NI_FAULT_NP ? &w->unreachable : &w->failed, 1, __ATOMIC_RELAXED);
+}
+
 static void take(const ptl_event_t *ev)
 {
-	if (ev->type == PTL_EVENT_SEND_END) {
-		const struct waiter *w = waiter_of(ev->match_bits);
+	struct shmemi_waiter *w = waiter_of(ev->match_bits);
 
-		if (ev->ni_fail_type != PTL_NI_OK)	/* so it has not been answered, and who waits does */
-			failed(w ? w->pe : (int)ev->hdr_data, ev);
+	if (ev->type == PTL_EVENT_SEND_END) {
+		if (ev->ni_fail_type != PTL_NI_OK) {	/* so it has not been answered, and who waits does */
+			if (!w || !w->tolerant)
+				failed(w ? w->pe : (int)ev->hdr_data, ev);
+			if (w && w->tolerant) {
+				went_wrong(w, ev);
+				over(ev->match_bits);
+				__atomic_add_fetch(&net.room, 1, __ATOMIC_RELEASE);	/* nor will it be */
+			}
+		}
 	} else if (ev->type == PTL_EVENT_ACK || ev->type == PTL_EVENT_REPLY_END) {
-		if (ev->ni_fail_type != PTL_NI_OK)
+		if (w && w->tolerant && ev->ni_fail_type != PTL_NI_OK)
+			went_wrong(w, ev);
+		else if (ev->ni_fail_type != PTL_NI_OK)
 			failed(pe_of(ev->initiator), ev);
+		else if (w && w->tolerant && ev->mlength != ev->rlength)
+			__atomic_add_fetch(&w->refused, 1, __ATOMIC_RELAXED);
 		else if (ev->mlength != ev->rlength)
 			shmemi_fatal("PE %d takes %zu of %zu bytes", pe_of(ev->initiator), (size_t)ev->mlength,
 				     (size_t)ev->rlength);
@@ -373,7 +413,7 @@ static uint64_t count(void)
 	}
 }
 
-static void wait_for(struct waiter *w)
+static void wait_for(struct shmemi_waiter *w)
 {
 	unsigned steps = 0;
 
@@ -477,7 +517,7 @@ static void put_at(const char *routine, uint32_t pt, uint64_t roff, const void *
 /* A short one has been copied when the call returns. */
 void shmemi_net_put(const char *routine, void *sym, const void *own, size_t n, int pe, bool nbi)
 {
-	struct waiter w = { 1, pe };
+	struct shmemi_waiter w = { .left = 1, .pe = pe };
 	bool waits = !nbi && n > PTL_INLINE_MAX_NP;
 	uint64_t key = 0;
 	const struct segment *s = place(routine, sym, n, pe, &key);
@@ -500,7 +540,7 @@ static void get_at(const char *routine, uint32_t pt, uint64_t roff, void *own, s
 
 void shmemi_net_get(const char *routine, void *own, const void *sym, size_t n, int pe, bool nbi)
 {
-	struct waiter w = { 1, pe };
+	struct shmemi_waiter w = { .left = 1, .pe = pe };
 	uint64_t key = 0;
 	const struct segment *s = place(routine, sym, n, pe, &key);
 
@@ -563,7 +603,7 @@ static void amo_on(const char *routine, enum shmemi_amo op, void *sym, unsigned 
 uint64_t shmemi_net_amo(const char *routine, enum shmemi_amo op, void *sym, unsigned size, uint64_t value,
 			uint64_t cond, int pe)
 {
-	struct waiter w = { 1, pe };
+	struct shmemi_waiter w = { .left = 1, .pe = pe };
 	union word old = { 0 };
 
 	amo_on(routine, op, sym, size, value, cond, pe, &old, (uintptr_t)&w);
@@ -577,9 +617,46 @@ void shmemi_net_amo_nbi(const char *routine, enum shmemi_amo op, void *sym, unsi
 	amo_on(routine, op, sym, size, value, cond, pe, fetch ? fetch : &shmemi.ctl->unused, count());
 }
 
+bool shmemi_net_place(const void *sym, size_t len, struct shmemi_net_to *to)
+{
+	const struct segment *s = segment_of(sym, len);
+
+	if (s)
+		*to = (struct shmemi_net_to){ s->pt, s->key, (uintptr_t)sym - s->lo };
+	return s;
+}
+
+/* Match bits of an operation that @w is told of. */
+static uint64_t counted_in(const struct shmemi_net_to *to, struct shmemi_waiter *w)
+{
+	__atomic_add_fetch(&w->left, 1, __ATOMIC_RELAXED);
+	return (uint64_t)to->key << KEY_SHIFT | (uintptr_t)w;
+}
+
+void shmemi_net_put_to(const struct shmemi_net_to *to, const void *own, size_t n, int pe, struct shmemi_waiter *w)
+{
+	put_at("put", to->pt, to->off, own, n, pe, counted_in(to, w));
+}
+
+void shmemi_net_get_to(const struct shmemi_net_to *to, void *own, size_t n, int pe, struct shmemi_waiter *w)
+{
+	get_at("get", to->pt, to->off, own, n, pe, counted_in(to, w));
+}
+
+void shmemi_net_amo_to(const struct shmemi_net_to *to, enum shmemi_amo op, uint64_t value, uint64_t cond, int pe,
+		       void *old, struct shmemi_waiter *w)
+{
+	amo_at("amo", to->pt, to->off, op, 8, value, cond, pe, old ? old : &shmemi.ctl->unused, counted_in(to, w));
+}
+
+void shmemi_net_step(unsigned *steps)
+{
+	step(steps);
+}
+
 void shmemi_net_ctl(int pe, struct shmemi_ctl *ctl)
 {
-	struct waiter w = { 1, pe };
+	struct shmemi_waiter w = { .left = 1, .pe = pe };
 
 	get_at("shmem_init", PT_CTL, 0, ctl, sizeof(*ctl), pe, (uintptr_t)&w);
 	wait_for(&w);

@@ -11,6 +11,7 @@
 
 #include "ctx.h"
 #include "far.h"
+#include "lower.h"
 #include "rma.h"
 
 #define MAP_AHEAD	((size_t)256 << 10)	/* bytes from which on map_ahead() is worth it */
@@ -34,6 +35,11 @@ static inline void copy_to(void *d, const void *src, size_t n, int pe)
 	if (__builtin_expect(n >= MAP_AHEAD, 0) && pe != shmemi.pe)
 		map_ahead(d, n);
 	shmemi_copy_one(d, src, n);
+}
+
+void shmemi_copy_out(void *d, const void *s, size_t n)
+{
+	copy_to(d, s, n, -1);
 }
 
 void shmemi_put(const char *routine, void *dest, const void *src, size_t n, int pe)

@@ -43,7 +43,8 @@ struct shmemi_shared {
 
 struct shmemi_peer {
 	uintptr_t heap;			/* its heap, in this process; 0: not looked up yet */
-	uintptr_t data;			/* its executable's data, in this process; 0: not looked up yet, or not adopted */
+	/* its executable's data, in this process; 0: not looked up yet, or not adopted */
+	uintptr_t data;
 	struct shmemi_ctl *ctl;
 	int local;			/* number for libsmartmap; -1: on another node */
 	bool looked;
@@ -71,7 +72,9 @@ extern struct shmemi_near shmemi_near;	/* near.c */
  * At the begin of the symmetric heap, before what shmem_malloc() gives out: memory of the library's own that is
  * symmetric, so that shmemi_at() and shmemi_far_put() reach it on every PE. Zero at the start.
  */
-#define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h); the heap is larger by them than SHMEM_SYMMETRIC_SIZE says */
+#define SHMEMI_WORK	(2u << 20)	/* bytes (coll.h) */
+#define SHMEMI_WORK_ABOVE (2u << 20)	/* behind them, for libraries that stand on this one (lower.h) */
+#define SHMEMI_RESERVED	(SHMEMI_WORK + SHMEMI_WORK_ABOVE)	/* the heap has more than SHMEM_SYMMETRIC_SIZE says */
 
 /*
  * init.c: the end of this PE before its time, by exit(). told_to_leave: a PE of another node has ended the job, which the

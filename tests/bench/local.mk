@@ -72,3 +72,9 @@ tests_bench_shmem_coll_LDADD = shmem-portals/libsma.la
 
 bench: $(bench_programs) $(shmem_bench)
 .PHONY: bench
+
+# DMAPP, beside SHMEM in the same program.
+check_PROGRAMS += tests/bench/dmapp_rma
+tests_bench_dmapp_rma_SOURCES = tests/bench/dmapp_rma.c tests/bench/shmem_bench.h tests/bench/bench.h
+tests_bench_dmapp_rma_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/shmem-portals/include -I$(top_srcdir)/dmapp-portals/include
+tests_bench_dmapp_rma_LDADD = dmapp-portals/libdmapp.la shmem-portals/libsma.la -lpthread

@@ -51,7 +51,7 @@ sub complaints	# FILE TEXT
 	return @bad;
 }
 
-my @dir = map { "'$src/$_'" } qw(portals nal shmem-portals mpich-ch3-portals kernel-nal tools);
+my @dir = map { "'$src/$_'" } qw(portals nal shmem-portals dmapp-portals mpich-ch3-portals kernel-nal tools);
 my @file = map { chomp; s{^\Q$src\E/}{}r } `find @dir -name '*.[ch]' | sort`;
 my @bad = map { complaints($_, slurp("$src/$_")) } @file;
 while (my ($f) = each %given) { push @bad, "$f: is not there" unless grep { $_ eq $f } @file }

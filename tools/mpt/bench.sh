@@ -9,11 +9,12 @@ BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_ra
 BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_SHMEM="shmem_put shmem_bw shmem_gups shmem_stencil shmem_coll"
+BENCH_DMAPP="dmapp_rma"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
 bench_ours_build()
 {
-	(cd "$ROOT" && newer "$BUILD/stamp.bench" tests/bench portals nal shmem-portals) || return 0
+	(cd "$ROOT" && newer "$BUILD/stamp.bench" tests/bench portals nal shmem-portals dmapp-portals) || return 0
 	touch "$BUILD/stamp.bench.new"
 	# one that does not build is missing in the results, and named there; without h there is nothing to measure
 	if make -k -C "$BUILD/make" bench; then
@@ -90,7 +91,7 @@ bench_run()
 		# on one node as many as it takes, more on nodes of 200; launched by Hydra alone, whose time is in the figure
 		f=$("$BUILD/make/tests/bench/$name" --now)
 		BENCH_T0=$f "$BUILD/bin/aprun" -n "$n" $([ "$n" -le 250 ] || echo -N 200) "$BUILD/make/tests/bench/$name" "$@" ;;
-	shmem_*)
+	shmem_*|dmapp_*)
 		case $lib in
 		ours|ours-*)
 			# shellcheck disable=SC2086
@@ -210,7 +211,7 @@ cmd_bench()
 	done
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
-		for name in $BENCH_OURS $BENCH_SHMEM $BENCH_MPI; do say "  $name"; done
+		for name in $BENCH_OURS $BENCH_SHMEM $BENCH_DMAPP $BENCH_MPI; do say "  $name"; done
 		say "SHMEM's take --lib ours|ours-off|ours-linear|openmpi (or a name given by --peer) and -n PES."
 		say "MPI's take --lib ours|mpich|openmpi|nemesis|nemesis-yield (or a name given by --peer) and -n RANKS; -n is"
 		say "also for portals_rate (3 and more: a crowd at one target) and portals_many. Variants, for --lib:"
@@ -229,17 +230,18 @@ cmd_bench()
 	   esac ;;
 	esac
 	case $name in
-	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many|shmem_gups|shmem_stencil|shmem_coll) ;;
+	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many|shmem_gups|shmem_stencil|shmem_coll|dmapp_rma) ;;
 	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy|portals_net_*|shmem_put|shmem_bw) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
-	case " $BENCH_SHMEM " in
+	case " $BENCH_SHMEM $BENCH_DMAPP " in
 	*" $name "*)
 		{ provide_packages && build_all && step "compile the benchmarks" bench bench_ours_build; } >&2 || exit 1
 		case $lib in
 		ours|ours-off|ours-linear) ;;
 		ours-*) die "bench: $name has no MPI in it; --lib $lib says nothing to it" ;;
 		*)
+			[ "${name%%_*}" = shmem ] || die "bench: no other library has what $name measures"
 			provide_libs "${peers[@]+"${peers[@]}"}" >&2
 			[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
 			step "compile $name with $lib" "bench-$lib-$name" bench_shmem_build "$lib" "$name" || exit 1 ;;

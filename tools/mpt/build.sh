@@ -14,7 +14,7 @@
 # that another clone on this machine need not compile 1100 files again; build-mpich says why that is safe.
 # A step is skipped when nothing it reads is newer than its stamp, so that a second build takes no time.
 
-SOURCES=(portals nal kernel-nal shmem-portals tools tests configure.ac Makefile.am)
+SOURCES=(portals nal kernel-nal shmem-portals dmapp-portals tools tests configure.ac Makefile.am)
 JOBS=${MPT_JOBS:-$(nproc)}
 if [ -z "${MPT_CACHE:-}" ]; then
 	MPT_CACHE=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/portals-mpt
@@ -35,7 +35,7 @@ build_ours()
 
 	# a changed fragment is regenerated from here: automake's own rule does not add auxiliary files that are new
 	if [ ! -f "$BUILD/make/Makefile" ] || [ ! -f "$ROOT/configure" ] ||
-	   [ -n "$(cd "$ROOT" && find configure.ac Makefile.am portals nal kernel-nal shmem-portals mpich-ch3-portals tools \
+	   [ -n "$(cd "$ROOT" && find configure.ac Makefile.am portals nal kernel-nal shmem-portals dmapp-portals mpich-ch3-portals tools \
 		tests \( -name '*.mk' -o -name '*.am' -o -name '*.ac' \) -newer "$BUILD/make/Makefile" -print -quit)" ]; then
 		rm -f "$stamp"
 		step "configure" configure ours_configure || return 1

@@ -26,12 +26,12 @@ one()
 	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
 	f=$REPORT/raw/$round.$lib.$as
-	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*|shmem_coll:*|shmem_*:[!2]*) f=$f-$n ;; esac
+	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*|shmem_coll:*|shmem_*:[!2]*|dmapp_*:[!2]*) f=$f-$n ;; esac
 	why=${WHY[$lib]:-${WHY[$lib:$as:$n]:-}}
-	case $lib:$name in *:smartmap_pingpong|*:portals_*|*:harm|ours:shmem_*|ours-*:shmem_*) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
+	case $lib:$name in *:smartmap_pingpong|*:portals_*|*:harm|ours:shmem_*|ours-*:shmem_*|*:dmapp_*) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
-	*:*_p2p|*:*_pingpong|*:shmem_put|*:shmem_bw|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
+	*:*_p2p|*:*_pingpong|*:shmem_put|*:shmem_bw|*:dmapp_rma|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
 	esac
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
@@ -195,6 +195,20 @@ eval_shmem()
 	done
 }
 
+# DMAPP: what its paper measures; also all through Portals, and with more PEs.
+eval_dmapp()
+{
+	local quick=$1 r
+
+	for ((r = 1; r <= (${#quick} ? 1 : 3); r++)); do
+		eval_progress "DMAPP, round $r"
+		one $r ours 2 dmapp_rma 60 ${quick:+--only put,call,amo}
+		[ -z "$quick" ] || continue
+		one $r ours 4 dmapp_rma 60 --only bw,amo
+		one $r ours-off 2 dmapp_rma 60 --only put
+	done
+}
+
 # What the papers' figures need beside the rest (tools/mpt/papers.pl says what is drawn from it).
 eval_papers()
 {
@@ -350,6 +364,7 @@ cmd_eval()
 	one 1 ours 250 portals_many 120
 	[ -n "$quick" ] || one 1 ours 600 portals_many 600
 	eval_shmem "$quick"
+	eval_dmapp "$quick"
 	eval_jobs "$quick" "$rounds"
 	[ -n "$quick" ] || eval_papers
 	[ -t 2 ] && printf '\r\033[K' >&2

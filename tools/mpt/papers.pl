@@ -60,6 +60,16 @@ sub entries {
 		['ours', 'ours-off', 'openmpi'], 1 << 20, 'ours-off', 'ns'],
 	(map { ["mpt-shmem_$_", "SHMEM: $_ of 4 PEs against the linear algorithm", '40 % better than the release before', 'shmem_coll-4', $_, ['ours', 'ours-linear', 'openmpi'],
 		32768, 'ours-linear', 'ns'] } 'broadcast', 'sum'),
+	['dmapp-put_latency', 'DMAPP, figure 2: half round trip of a put', 'curves only', 'dmapp_rma', 'put_pingpong', ['ours', 'ours-off'], 8, 'ours-off', 'ns'],
+	['dmapp-get_latency', 'DMAPP, figure 2: a blocking get', 'curves only', 'dmapp_rma', 'get', ['ours', 'ours-off'], 8, 'ours-off', 'ns'],
+	(map { ["dmapp-bandwidth_$_->[2]", "DMAPP, figure 3: time of a put, $_->[0]", 'curves only; the engine is seen at 4 KiB', $_->[1], $_->[3], ['ours'], 65536, 'ours', 'ns'] }
+		['one of two processes', 'dmapp_rma', 1, 'bw_1'], ['two processes at once', 'dmapp_rma', 2, 'bw_all'], ['four at once', 'dmapp_rma-4', 4, 'bw_all']),
+	['dmapp-puts_in_flight', 'DMAPP, figure 4: so many puts of 64 bytes, and gsync', 'curves only', 'dmapp_rma', 'flight', ['ours'], 64, 'ours', 'ns'],
+	(map { ["dmapp-strided_$_", "DMAPP, figure 5: an element of an iput of $_, against the target's stride in elements", 'curves only', 'dmapp_rma', "stride_$_", ['ours'], 8,
+		'ours', 'ns'] } 8, 64, 512),
+	(map { my $n = $_; map { ["dmapp-${_}_$n", "DMAPP, figure 6: an atomic operation of $n PEs on " . (/one/ ? 'one word' : '8192 words'), 'curves only; the cache has 64 words',
+		$n == 2 ? 'dmapp_rma' : "dmapp_rma-$n", $_, ['ours'], $n, 'ours', 'ns'] } 'amo_one', 'amo_8k' } 2, 4),
+	['dmapp-threads', 'DMAPP: puts by 1 and 2 threads of a process', "the paper's concern for the future", 'dmapp_rma', 'rate', ['ours'], 2, 'ours', 'ns'],
 	);
 }
 

@@ -439,6 +439,14 @@ for my $op ('broadcast', 'sum') {
 	figure_ratio("shmem_${op}_" . size_name($_), 'ours', 'shmem_coll-4', $op, $_, 'ns', 'lower', ['ours-linear'], 1 / 1.4,
 		     "${shmem}coll -n 4 --only $op") for grep { $asked->('shmem_coll-4', $op, $_) } 2048, 32768, 524288;
 }
+# DMAPP: a call beside SHMEM's, in the same run
+my $dmapp = './mpt bench dmapp_rma --only ';
+figure_self('dmapp_put_8B', 'dmapp_rma', 'put_pingpong', 8, ['shmem_pingpong', 8], 1.5, "${dmapp}put");
+figure_self('dmapp_put_call_8B', 'dmapp_rma', 'put_call', 8, ['shmem_put_call', 8], 1.5, "${dmapp}call");
+figure_self('dmapp_put_nbi_call_8B', 'dmapp_rma', 'put_nbi_call', 8, ['shmem_put_call', 8], 1.5, "${dmapp}call");
+figure_self('dmapp_get_call_8B', 'dmapp_rma', 'get_call', 8, ['shmem_get_call', 8], 1.5, "${dmapp}call");
+figure_self('dmapp_afadd', 'dmapp_rma', 'afadd', 2, ['bare', 2], 1.2, "${dmapp}amo");
+figure_self('dmapp_rate_2_threads', 'dmapp_rma', 'rate', 2, ['rate', 1], undef, "${dmapp}rate") if $asked->('dmapp_rma', 'rate', 2);
 figure_abs('portals_start_250', 'ours', 'portals_many-250', 'start', 250, 1e10, './mpt bench portals_many -n 250');
 figure_ratio('mpi_latency_8B', 'ours', 'mpi_short', 'latency', 8, 'ns', 'lower', \@debian, 1.0, sprintf($p2p, 'ours', 'latency'));
 require "$root/tools/mpt/mpi_bars.pl";
