@@ -14,6 +14,7 @@ const size_t dartc_kind_size[K_LAST] = {
 };
 static MPI_Op minmax = MPI_OP_NULL;
 static MPI_Datatype pair[K_LAST];
+static pthread_mutex_t wide = PTHREAD_MUTEX_INITIALIZER;	/* elements longer than the processor's atomic ones */
 
 MPI_Datatype dartc_mpi_type(enum dartc_kind k)
 {
@@ -226,12 +227,19 @@ static void one(char *p, const void *value, void *old, enum dartc_kind k, enum d
 		if (!plain || !fast64(p, value, old, op))
 			swap64(p, value, old, k, op);
 		break;
+	default:	/* of a team of one unit: only its threads */
+		pthread_mutex_lock(&wide);
+		if (old)
+			memcpy(old, p, dartc_kind_size[k]);
+		if (op != O_NO_OP)
+			dartc_apply(op, k, value, p, 1);
+		pthread_mutex_unlock(&wide);
 	}
 }
 
 static bool by_processor(const struct dartc_seg *s, enum dartc_kind k)
 {
-	return s->all_direct && k != K_LDOUBLE;
+	return s->all_direct && (k != K_LDOUBLE || s->team->size == 1);
 }
 
 static void used(struct dartc_seg *s, int rel)

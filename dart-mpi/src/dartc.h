@@ -109,6 +109,7 @@ struct dartc_seg {
 	size_t size;			/* of the own part */
 	void *block;			/* what own was cut from */
 	size_t block_size;
+	enum dartc_windows how;		/* the block was made */
 	bool attached;
 	MPI_Win shm;
 	struct dartc_seg *next;

@@ -127,6 +127,8 @@ int dartc_far_flush_all(struct dartc_seg *s, bool local)
 	int rc = DARTC_OK;
 
 	atomic_thread_fence(memory_order_seq_cst);
+	if (s->win == MPI_WIN_NULL)
+		return see(s);
 	if (!s->all_direct || atomic_load_explicit(&s->team->mpi_near, memory_order_relaxed))
 		rc = dartc_mpi(local ? MPI_Win_flush_local_all(s->win) : MPI_Win_flush_all(s->win));
 	return rc ? rc : see(s);

@@ -119,12 +119,13 @@ static int allocate_nested(struct dartc_seg *s)
 
 static int allocate(struct dartc_seg *s)
 {
-	if (dartc.windows == DARTC_NESTED)
+	s->how = s->team->node_size > 1 ? dartc.windows : DARTC_MPI;	/* nobody else to share it with */
+	if (s->how == DARTC_NESTED)
 		return allocate_nested(s);
 	if (!s->size)
 		return DARTC_OK;
 	s->block_size = rounded(s->size);
-	if (dartc.windows == DARTC_SMARTMAP) {
+	if (s->how == DARTC_SMARTMAP) {
 		s->block = dartc_smap_alloc(s->block_size);
 	} else if (MPI_Alloc_mem((MPI_Aint)s->block_size, MPI_INFO_NULL, &s->block) != MPI_SUCCESS) {
 		s->block = NULL;
@@ -141,7 +142,7 @@ static void release(struct dartc_seg *s)
 	}
 	if (!s->block)
 		return;
-	if (dartc.windows == DARTC_SMARTMAP)
+	if (s->how == DARTC_SMARTMAP)
 		dartc_smap_free(s->block, s->block_size);
 	else
 		MPI_Free_mem(s->block);
@@ -150,7 +151,11 @@ static void release(struct dartc_seg *s)
 /* A window for this segment alone. Collective. */
 static int own_window(struct dartc_seg *s)
 {
-	int rc = dartc_mpi(MPI_Win_create(s->own, (MPI_Aint)s->size, 1, MPI_INFO_NULL, s->team->comm, &s->win));
+	int rc;
+
+	if (s->team->size == 1)
+		return DARTC_OK;
+	rc = dartc_mpi(MPI_Win_create(s->own, (MPI_Aint)s->size, 1, MPI_INFO_NULL, s->team->comm, &s->win));
 
 	if (rc) {
 		s->win = MPI_WIN_NULL;
@@ -175,7 +180,7 @@ static void find_direct(struct dartc_seg *s, const struct told *all)
 		size_t size = (size_t)all[i].size;
 
 		s->part[i].size = size;
-		if (dartc.windows == DARTC_MPI)
+		if (dartc.windows == DARTC_MPI && t->size > 1)
 			s->part[i].base = NULL;
 		else if (i == t->rank)
 			s->part[i].base = s->own;
@@ -185,7 +190,7 @@ static void find_direct(struct dartc_seg *s, const struct told *all)
 		mine &= !size || s->part[i].base;
 	}
 	MPI_Allreduce(&mine, &every, 1, MPI_INT, MPI_MIN, t->comm);
-	s->all_direct = every && dartc.windows != DARTC_MPI;
+	s->all_direct = every && (dartc.windows != DARTC_MPI || t->size == 1);
 }
 
 /* All units tell where their part is; a window for MPI leads to it. Return: the same on all units. */
@@ -200,7 +205,7 @@ static int connect(struct dartc_seg *s, bool ok)
 		MPI_Abort(t->comm, 1);
 	if (ok && s->size) {
 		MPI_Get_address(s->own, &addr);
-		s->attached = dartc.dynamic && MPI_Win_attach(t->dwin, s->own, (MPI_Aint)s->size) == MPI_SUCCESS;
+		s->attached = t->dwin != MPI_WIN_NULL && MPI_Win_attach(t->dwin, s->own, (MPI_Aint)s->size) == MPI_SUCCESS;
 		mine.attached = s->attached;
 	}
 	mine.addr = addr;
@@ -212,7 +217,7 @@ static int connect(struct dartc_seg *s, bool ok)
 		attached &= (int)all[i].attached;
 		s->disp[i] = (MPI_Aint)all[i].addr;
 	}
-	if (!rc && attached) {
+	if (!rc && attached && t->dwin != MPI_WIN_NULL) {
 		s->win = t->dwin;
 	} else if (!rc) {
 		memset(s->disp, 0, (size_t)t->size * sizeof(*s->disp));
@@ -326,7 +331,8 @@ static void end(struct dartc_seg *s)
 {
 	unlist(s);
 	put_back(s->id);
-	MPI_Win_flush_all(s->win);
+	if (s->win != MPI_WIN_NULL)
+		MPI_Win_flush_all(s->win);
 	MPI_Barrier(s->team->comm);	/* no unit's part goes while another still uses it */
 	disconnect(s);
 	release(s);

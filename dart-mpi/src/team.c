@@ -140,6 +140,23 @@ static int find_near(struct dartc_team *t)
 	return DARTC_OK;
 }
 
+/* The d-win. A team of one unit needs none, and not every MPI can make it one; others may do with windows for segments. */
+static int equip_window(struct dartc_team *t)
+{
+	int mine, any;
+
+	if (t->size == 1 || !dartc.dynamic)
+		return DARTC_OK;
+	mine = MPI_Win_create_dynamic(MPI_INFO_NULL, t->comm, &t->dwin) != MPI_SUCCESS;
+	MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, t->comm);
+	if (any) {
+		t->dwin = MPI_WIN_NULL;
+		return DARTC_OK;
+	}
+	MPI_Win_set_errhandler(t->dwin, MPI_ERRORS_RETURN);
+	return dartc_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, t->dwin));
+}
+
 /* Everything of a team whose communicator is there. Collective over it. */
 static int equip(struct dartc_team *t)
 {
@@ -164,10 +181,7 @@ static int equip(struct dartc_team *t)
 		t->g2l[t->l2g[i]] = i;
 	if (find_near(t))
 		return DARTC_OTHER;
-	if (dartc_mpi(MPI_Win_create_dynamic(MPI_INFO_NULL, t->comm, &t->dwin)))
-		return DARTC_OTHER;
-	MPI_Win_set_errhandler(t->dwin, MPI_ERRORS_RETURN);
-	return dartc_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, t->dwin));
+	return equip_window(t);
 }
 
 static struct dartc_team *empty(void)
