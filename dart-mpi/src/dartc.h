@@ -80,6 +80,7 @@ struct dartc_team {
 	int *g2l;			/* by global number; -1: not in the team */
 	int *near;			/* by relative number: rank in node, -1: elsewhere */
 	int *peer;			/* by relative number: number for libsmartmap, -1: none */
+	atomic_int attached;		/* parts of this unit's in dwin */
 	atomic_bool mpi_near;		/* MPI was used on memory that others here load and store */
 	struct dartc_team *next;
 };

@@ -9,11 +9,18 @@
  */
 #include "dartc.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define LAST	32767
 #define LINE	64
+
+/* Open MPI 4 takes 64 at most (osc_rdma_max_attach), and hangs at the next after it has refused one. */
+#ifdef OPEN_MPI
+#define ATTACHES	60
+#else
+#define ATTACHES	INT_MAX
+#endif
 
 _Atomic(struct dartc_seg *) dartc_segs[65536];
 static struct dartc_seg reserved;	/* has no parts: nobody learns its number before it is replaced */
@@ -205,7 +212,9 @@ static int connect(struct dartc_seg *s, bool ok)
 		MPI_Abort(t->comm, 1);
 	if (ok && s->size) {
 		MPI_Get_address(s->own, &addr);
-		s->attached = t->dwin != MPI_WIN_NULL && MPI_Win_attach(t->dwin, s->own, (MPI_Aint)s->size) == MPI_SUCCESS;
+		s->attached = t->dwin != MPI_WIN_NULL && t->attached < ATTACHES &&
+			      MPI_Win_attach(t->dwin, s->own, (MPI_Aint)s->size) == MPI_SUCCESS;
+		t->attached += s->attached;
 		mine.attached = s->attached;
 	}
 	mine.addr = addr;
@@ -235,8 +244,10 @@ static void disconnect(struct dartc_seg *s)
 		MPI_Win_unlock_all(s->win);
 		MPI_Win_free(&s->win);
 	}
-	if (s->attached)
+	if (s->attached) {
 		MPI_Win_detach(s->team->dwin, s->own);
+		s->team->attached--;
+	}
 }
 
 static void publish(struct dartc_seg *s, int id)
