@@ -60,6 +60,13 @@ sub entries {
 		['ours', 'ours-off', 'openmpi'], 1 << 20, 'ours-off', 'ns'],
 	(map { ["mpt-shmem_$_", "SHMEM: $_ of 4 PEs against the linear algorithm", '40 % better than the release before', 'shmem_coll-4', $_, ['ours', 'ours-linear', 'openmpi'],
 		32768, 'ours-linear', 'ns'] } 'broadcast', 'sum'),
+	(map { my $op = $_; map { ["dart-${op}_$_->[0]", "DART: blocking $op, $_->[1]", 'native MPI RMA more than 10 x slower for short ones; flat below 1 KB', 'dart_rma', $op,
+		['ours', 'ours-nested', 'ours-rma', 'ours-apart', 'mpich', 'openmpi', 'nemesis'], $_->[2], 'ours-rma', 'ns'] } ['short', 'short ones', 128], ['long', 'long ones', 16384] }
+		'put', 'get'),
+	['dart-native', 'MPI_Put and MPI_Win_flush, in the runs of the last', 'more than 10 x slower than DART on the node', 'dart_rma', 'mpi_put', ['ours', 'mpich', 'openmpi', 'nemesis'], 128, 'mpich', 'ns'],
+	['dart-gups', 'DART: RandomAccess, 2 units', 'as SHMEM on one node', 'dart_gups', 'gups', ['ours', 'mpich', 'openmpi', 'nemesis'], 1 << 25, 'mpich', 'ns'],
+	(map { ["dart-stencil_$_", "DART: 5-point stencil of $_ x $_, 2 units", 'about 35 % better than MPI for 64 x 64, 16 processes', 'dart_stencil', 'stencil',
+		['ours', 'ours-nested', 'ours-rma', 'mpich', 'openmpi', 'nemesis'], $_ * $_ * 4, 'ours-rma', 'ns'] } 64, 1024),
 	);
 }
 
