@@ -265,7 +265,8 @@ static int by_mpi(struct dartc_seg *s, int rel, size_t off, const char *value, c
 		else if (n == 1)
 			rc = MPI_Fetch_and_op(value, old, type, rel, there, dartc_mpi_op(op), s->win);
 		else
-			rc = MPI_Get_accumulate(value + byte, some, type, old + byte, some, type, rel, there, some, type,
+			rc = MPI_Get_accumulate(value + byte, some, type, old + byte, some, type, rel, there, some,
+						type,
 						dartc_mpi_op(op), s->win);
 	}
 	return dartc_mpi(rc);
@@ -286,7 +287,8 @@ int dartc_atomic(struct dartc_seg *s, int rel, size_t off, const void *value, vo
 	if ((uintptr_t)at % size)
 		return DARTC_INVAL;
 	for (size_t i = 0; i < n; i++)
-		one(at + i * size, value ? (const char *)value + i * size : NULL, old ? (char *)old + i * size : NULL, k, op);
+		one(at + i * size, value ? (const char *)value + i * size : NULL,
+		    old ? (char *)old + i * size : NULL, k, op);
 	return DARTC_OK;
 }
 
@@ -297,7 +299,8 @@ static void cas##bits(char *p, const void *value, const void *compare, void *old
 										\
 	memcpy(&was, compare, sizeof(was));					\
 	memcpy(&to, value, sizeof(to));						\
-	__atomic_compare_exchange_n((uint##bits##_t *)(void *)p, &was, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);	\
+	__atomic_compare_exchange_n((uint##bits##_t *)(void *)p, &was, to, 0, __ATOMIC_ACQ_REL,	\
+				    __ATOMIC_ACQUIRE);				\
 	memcpy(old, &was, sizeof(was));						\
 }
 CAS(8)

@@ -2,9 +2,9 @@
 /*
  * buddy.c - a heap of blocks of powers of two inside so many bytes
  *
- * The books are outside of the bytes, which may belong to memory that others write: one byte for each node of the binary
- * tree says what is the largest block free below it (its order + 1; 0: none), and a node that was given out as a whole has
- * TAKEN. Its own mutex protects it.
+ * The books are outside of the bytes, which may belong to memory that others write: one byte for each node of the
+ * binary tree says what is the largest block free below it (its order + 1; 0: none), and a node that was given out as
+ * a whole has TAKEN. Its own mutex protects it.
  */
 #include "dartc.h"
 

@@ -62,7 +62,8 @@ int dartc_bcast(struct dartc_team *t, void *buf, size_t n, MPI_Datatype type, si
 
 enum what { SCATTER, GATHER, ALLGATHER, ALLTOALL };
 
-static int move(enum what what, struct dartc_team *t, const void *send, void *recv, size_t n, MPI_Datatype type, int root)
+static int move(enum what what, struct dartc_team *t, const void *send, void *recv, size_t n, MPI_Datatype type,
+		int root)
 {
 	MPI_Datatype big;
 	bool made;
@@ -89,7 +90,8 @@ static int move(enum what what, struct dartc_team *t, const void *send, void *re
 	return dartc_mpi(rc);
 }
 
-int dartc_gather(struct dartc_team *t, bool scatter, const void *send, void *recv, size_t n, MPI_Datatype type, int root)
+int dartc_gather(struct dartc_team *t, bool scatter, const void *send, void *recv, size_t n, MPI_Datatype type,
+		 int root)
 {
 	return move(scatter ? SCATTER : GATHER, t, send, recv, n, type, root);
 }

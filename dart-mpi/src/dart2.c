@@ -420,7 +420,8 @@ dart_ret_t dart_reduce_double(double *sendbuf, double *recvbuf, dart_team_t team
 }
 
 /* What MPI is to do, where loads and stores do not reach. */
-static __attribute__((noinline)) dart_ret_t far(enum dartc_dir dir, struct dartc_seg *s, int rel, uint64_t off, void *mine,
+static __attribute__((noinline)) dart_ret_t far(enum dartc_dir dir, struct dartc_seg *s, int rel, uint64_t off,
+						void *mine,
 						size_t n, dart_handle_t *handle, bool block)
 {
 	struct dartc_far f = { dir, s, rel, (size_t)off, mine };

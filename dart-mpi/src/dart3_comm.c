@@ -137,11 +137,13 @@ static dart_ret_t atomic(dart_gptr_t gptr, const void *values, void *result, siz
 	WANT(s && d && d->shape == D3_BASIC && op < DART_OP_LAST && (values || !nelem || op == DART_OP_NO_OP) &&
 	     !__builtin_mul_overflow(nelem, d->size, &bytes) && gptr.addr_or_offs.offset % d->size == 0 &&
 	     dartc_inside(&s->part[gptr.unitid], gptr.addr_or_offs.offset, bytes));
-	return (dart_ret_t)dartc_atomic(s, gptr.unitid, (size_t)gptr.addr_or_offs.offset, values, result, nelem, d->kind,
+	return (dart_ret_t)dartc_atomic(s, gptr.unitid, (size_t)gptr.addr_or_offs.offset, values, result, nelem,
+					d->kind,
 					(enum dartc_op)op);
 }
 
-dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t dtype, dart_operation_t op)
+dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t dtype,
+			   dart_operation_t op)
 {
 	return atomic(gptr, values, NULL, nelem, dtype, op);
 }
@@ -154,7 +156,8 @@ dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, 
 	return rc ? rc : dart_flush_local(gptr);
 }
 
-dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result, dart_datatype_t dtype, dart_operation_t op)
+dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result, dart_datatype_t dtype,
+			     dart_operation_t op)
 {
 	WANT(result);
 	return atomic(gptr, value, result, 1, dtype, op);
@@ -213,7 +216,8 @@ static void advance(struct side *s, size_t n)
 	}
 }
 
-static void copy_runs(char *to, const struct d3_type *to_type, char *from, const struct d3_type *from_type, size_t nelem)
+static void copy_runs(char *to, const struct d3_type *to_type, char *from, const struct d3_type *from_type,
+		      size_t nelem)
 {
 	struct side d = { .t = to_type, .base = to }, s = { .t = from_type, .base = from };
 
@@ -321,7 +325,8 @@ static __attribute__((noinline)) dart_ret_t general(enum dartc_dir dir, void *mi
 	return DART_OK;
 }
 
-static inline __attribute__((always_inline)) dart_ret_t rma(enum dartc_dir dir, void *mine, dart_gptr_t gptr, size_t nelem,
+static inline __attribute__((always_inline)) dart_ret_t rma(enum dartc_dir dir, void *mine, dart_gptr_t gptr,
+							    size_t nelem,
 							    dart_datatype_t my_dtype, dart_datatype_t far_dtype,
 							    dart_handle_t *handle, bool block)
 {
@@ -564,7 +569,8 @@ dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dart_datatype_t
 			MPI_Type_free(&out);
 		return DART_ERR_INVAL;
 	}
-	rc = dartc_mpi(MPI_Sendrecv(sendbuf, nout, out, dest.id, send_tag, recvbuf, nin, in, src.id, recv_tag, messages(),
+	rc = dartc_mpi(MPI_Sendrecv(sendbuf, nout, out, dest.id, send_tag, recvbuf, nin, in, src.id, recv_tag,
+				    messages(),
 				    MPI_STATUS_IGNORE));
 	if (made_out)
 		MPI_Type_free(&out);

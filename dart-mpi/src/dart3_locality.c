@@ -2,9 +2,9 @@
 /*
  * dart3_locality.c - what each unit runs on, from /sys, and a tree of domains for each team
  *
- * Global, nodes, NUMA domains, units, a core for each unit. Units tell each other what they found; the tree is made of
- * that alone, so it is the same everywhere. Team trees belong to the table here; domains that the program made or cloned
- * are its own. A domain has its children and its list of units; tags follow from places in the tree.
+ * Global, nodes, NUMA domains, units, a core for each unit. Units tell each other what they found; the tree is made
+ * of that alone, so it is the same everywhere. Team trees belong to the table here; domains that the program made or
+ * cloned are its own. A domain has its children and its list of units; tags follow from places in the tree.
  */
 #include "dart3.h"
 
@@ -188,7 +188,8 @@ static void take_out(dom *child)
 
 	for (int i = 0; p && i < p->num_domains; i++)
 		if (p->children[i] == child) {
-			memmove(p->children + i, p->children + i + 1, (size_t)(p->num_domains - i - 1) * sizeof(*p->children));
+			memmove(p->children + i, p->children + i + 1,
+				(size_t)(p->num_domains - i - 1) * sizeof(*p->children));
 			p->num_domains--;
 			break;
 		}
@@ -729,7 +730,8 @@ dart_ret_t dart_domain_group(dart_domain_locality_t *domain_in, int num_group_su
 		rc = !member[i] ? DART_ERR_NOTFOUND : member[i] == domain_in ? DART_ERR_INVAL : DART_OK;
 		/* none of them inside another */
 		for (int k = 0; k < i && !rc; k++)
-			for (dom *p = member[i], *q = member[k]; (p || q) && !rc; p = p ? p->parent : p, q = q ? q->parent : q)
+			for (dom *p = member[i], *q = member[k]; (p || q) && !rc; p = p ? p->parent : p,
+			     q = q ? q->parent : q)
 				rc = p == member[k] || q == member[i] ? DART_ERR_INVAL : DART_OK;
 	}
 	if (!rc)

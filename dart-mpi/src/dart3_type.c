@@ -2,9 +2,9 @@
 /*
  * dart3_type.c - types and operations
  *
- * A made type is blocks of elements of a base type; its number is a pointer to it, recognised by a mark. MPI's twin of it is
- * made at once, resized to the distance of its repetitions. An operation of the program's runs on a copy of MPI's type
- * made for it alone, by which the function that MPI calls finds it.
+ * A made type is blocks of elements of a base type; its number is a pointer to it, recognised by a mark. MPI's twin
+ * of it is made at once, resized to the distance of its repetitions. An operation of the program's runs on a copy of
+ * MPI's type made for it alone, by which the function that MPI calls finds it.
  */
 #include "dart3.h"
 
@@ -116,7 +116,8 @@ dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, siz
 
 	UP();
 	base = d3_type(basetype);
-	WANT(can_be_base(base) && blocklen && blocklen <= INT32_MAX && stride >= blocklen && stride <= PTRDIFF_MAX / 4096 &&
+	WANT(can_be_base(base) && blocklen && blocklen <= INT32_MAX && stride >= blocklen &&
+	     stride <= PTRDIFF_MAX / 4096 &&
 	     newtype);
 	t = new_type(D3_STRIDED, base, 1);
 	if (!t)
@@ -126,7 +127,8 @@ dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, siz
 	return give(t, base->mpi, newtype);
 }
 
-dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[], const size_t offset[],
+dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[],
+				    const size_t offset[],
 				    dart_datatype_t *newtype)
 {
 	const struct d3_type *base;

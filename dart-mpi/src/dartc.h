@@ -2,15 +2,15 @@
 /*
  * dartc.h - what both generations of DART stand on: groups, teams, segments, one-sided operations, locks, collectives
  *
- * Words: unit - a process; its number in the job (global) or in a team (relative, ascending by global number); team - a
- * set of units with a communicator and a dynamic window (d-win) over it, locked for the team's life; node - the units
- * of a team that share memory; segment - memory that each unit of a team has given a part of, known by a number of 16 bits
- * (0: the pools of non-collective memory; positive: allocated; negative: registered); direct - a part that this process
- * reaches by loads and stores.
+ * Words: unit - a process; its number in the job (global) or in a team (relative, ascending by global number); team -
+ * a set of units with a communicator and a dynamic window (d-win) over it, locked for the team's life; node - the
+ * units of a team that share memory; segment - memory that each unit of a team has given a part of, known by a number
+ * of 16 bits (0: the pools of non-collective memory; positive: allocated; negative: registered); direct - a part that
+ * this process reaches by loads and stores.
  *
  * The calls here return DARTC_*; dart2.c and the dart3_*.c files check what their headers promise and translate. A
- * segment's table entry is published with release order once it is complete; who frees it makes sure by a barrier of the
- * team that no unit is still inside.
+ * segment's table entry is published with release order once it is complete; who frees it makes sure by a barrier of
+ * the team that no unit is still inside.
  */
 #ifndef DARTC_H
 #define DARTC_H
@@ -192,7 +192,8 @@ static inline bool dartc_inside(const struct dartc_part *p, uint64_t off, size_t
 }
 
 /* atomic operations, element by element */
-enum dartc_kind { K_BYTE, K_SHORT, K_INT, K_UINT, K_LONG, K_ULONG, K_LONGLONG, K_ULONGLONG, K_FLOAT, K_DOUBLE, K_LDOUBLE, K_LAST };
+enum dartc_kind { K_BYTE, K_SHORT, K_INT, K_UINT, K_LONG, K_ULONG, K_LONGLONG, K_ULONGLONG, K_FLOAT, K_DOUBLE,
+		 K_LDOUBLE, K_LAST };
 enum dartc_op { O_UNDEF, O_MIN, O_MAX, O_MINMAX, O_SUM, O_PROD, O_BAND, O_LAND, O_BOR, O_LOR, O_BXOR, O_LXOR, O_REPLACE,
 		O_NO_OP, O_LAST };
 extern const size_t dartc_kind_size[K_LAST];
@@ -212,7 +213,8 @@ void dartc_apply(enum dartc_op op, enum dartc_kind k, const void *in, void *inou
 /* collectives: of @n elements of @type, which may be more than an int holds */
 int dartc_barrier(struct dartc_team *t);
 int dartc_bcast(struct dartc_team *t, void *buf, size_t n, MPI_Datatype type, size_t size, int root);
-int dartc_gather(struct dartc_team *t, bool scatter, const void *send, void *recv, size_t n, MPI_Datatype type, int root);
+int dartc_gather(struct dartc_team *t, bool scatter, const void *send, void *recv, size_t n, MPI_Datatype type,
+		 int root);
 int dartc_allgather(struct dartc_team *t, const void *send, void *recv, size_t n, MPI_Datatype type);
 int dartc_alltoall(struct dartc_team *t, const void *send, void *recv, size_t n, MPI_Datatype type);
 int dartc_reduce(struct dartc_team *t, const void *send, void *recv, size_t n, MPI_Datatype type, size_t size,

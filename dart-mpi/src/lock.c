@@ -2,10 +2,11 @@
 /*
  * lock.c - mutual exclusion over a team: a queue of units (Mellor-Crummey and Scott)
  *
- * A segment of three words on each unit: tail (of relative unit 0: the last in the queue, -1: free), next (who is behind
- * this unit) and wait (1 until the unit before has gone). Where all parts are direct these are words in shared memory and
- * a unit spins on its own. Otherwise they are changed by MPI's atomic operations, and the turn is a message without data,
- * for which the team's communicator is duplicated. Threads of a unit first exclude each other by a mutex.
+ * A segment of three words on each unit: tail (of relative unit 0: the last in the queue, -1: free), next (who is
+ * behind this unit) and wait (1 until the unit before has gone). Where all parts are direct these are words in shared
+ * memory and a unit spins on its own. Otherwise they are changed by MPI's atomic operations, and the turn is a
+ * message without data, for which the team's communicator is duplicated. Threads of a unit first exclude each other
+ * by a mutex.
  */
 #include "dartc.h"
 

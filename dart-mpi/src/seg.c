@@ -2,10 +2,11 @@
 /*
  * seg.c - segments: memory that each unit of a team has a part of, and the table that leads to it
  *
- * The paper's nesting: on each node a shared-memory window, whose parts are attached to the team's dynamic window; all
- * units learn the displacements of all. With SMARTMAP the first window is not needed: a part is memory of the unit's own,
- * seen by the others at a fixed offset. The table has a place for each number of 16 bits, so looking up is one load.
- * A number is agreed on by the team; it is used again only after all others have been (see dartc_agree()).
+ * The paper's nesting: on each node a shared-memory window, whose parts are attached to the team's dynamic window;
+ * all units learn the displacements of all. With SMARTMAP the first window is not needed: a part is memory of the
+ * unit's own, seen by the others at a fixed offset. The table has a place for each number of 16 bits, so looking up
+ * is one load. A number is agreed on by the team; it is used again only after all others have been (see
+ * dartc_agree()).
  */
 #include "dartc.h"
 

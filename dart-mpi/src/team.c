@@ -41,8 +41,8 @@ static void put_back(int id)
 }
 
 /*
- * All units say the next number they could take, and take the largest, until all could. @failed: in: this unit cannot go
- * on; out: one cannot, and none has taken anything.
+ * All units say the next number they could take, and take the largest, until all could. @failed: in: this unit cannot
+ * go on; out: one cannot, and none has taken anything.
  */
 int dartc_agree(struct dartc_team *t, int *next, int last, bool (*try_take)(int), void (*back)(int), int *failed)
 {
@@ -140,7 +140,8 @@ static int find_near(struct dartc_team *t)
 	return DARTC_OK;
 }
 
-/* The d-win. A team of one unit needs none, and not every MPI can make it one; others may do with windows for segments. */
+/* The d-win. A team of one unit needs none, and not every MPI can make it one; others may do with windows for
+ * segments. */
 static int equip_window(struct dartc_team *t)
 {
 	int mine, any;

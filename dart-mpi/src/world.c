@@ -2,9 +2,9 @@
 /*
  * world.c - start and end, settings, what is said
  *
- * Settings, read once by dartc_start(): DART_WINDOWS=smartmap|nested|mpi (default: smartmap where MPI has brought it, else
- * nested), DART_DYNAMIC=0 (each segment gets a window of its own instead of being attached to the team's), DART_POOL=bytes
- * of non-collective memory of each unit, DART_CHUNK=elements in one call of MPI.
+ * Settings, read once by dartc_start(): DART_WINDOWS=smartmap|nested|mpi (default: smartmap where MPI has brought it,
+ * else nested), DART_DYNAMIC=0 (each segment gets a window of its own instead of being attached to the team's),
+ * DART_POOL=bytes of non-collective memory of each unit, DART_CHUNK=elements in one call of MPI.
  */
 #include "dartc.h"
 
@@ -110,7 +110,7 @@ static int windows_setting(void)
 		if (all)
 			dartc.windows = DARTC_SMARTMAP;
 		else if (text && *text && dartc.rank == 0)
-			dartc_say("warn: DART_WINDOWS=smartmap: this MPI has not brought libsmartmap; nested windows are used");
+			dartc_say("warn: DART_WINDOWS=smartmap: this MPI has no libsmartmap; nested windows are used");
 	} else if (strcmp(text, "nested")) {
 		dartc_say("error: DART_WINDOWS=%s: smartmap, nested or mpi is wanted", text);
 		return DARTC_INVAL;
@@ -122,7 +122,8 @@ static int windows_setting(void)
 static int count_nodes(void)
 {
 	MPI_Comm node;
-	int rc = dartc_mpi(MPI_Comm_split_type(dartc.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)), n, alone, any;
+	int rc = dartc_mpi(MPI_Comm_split_type(dartc.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+					       &node)), n, alone, any;
 
 	if (rc)
 		return rc;

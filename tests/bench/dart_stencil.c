@@ -18,7 +18,8 @@ static dart_gptr_t mem;
 static MPI_Win win;
 static int by_mpi;
 
-#define FLAG(side)	((_Atomic int64_t *)(void *)((char *)halo + 4 * line * sizeof(float) + 64 * (size_t)(side) + 64))
+#define FLAG(side)							\
+	((_Atomic int64_t *)(void *)((char *)halo + 4 * line * sizeof(float) + 64 * (size_t)(side) + 64))
 
 static size_t part_bytes(void)
 {

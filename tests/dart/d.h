@@ -2,8 +2,8 @@
 /*
  * d.h - the frame of the tests of DART: a function for each rule, called by all units; unit 0 prints a line for each
  *
- * "ok NAME", "not ok NAME" (some unit's CHECK failed) or "skip NAME reason"; the script run adds numbers and the way that
- * the program was started. DART is started before the first rule and ended after the last.
+ * "ok NAME", "not ok NAME" (some unit's CHECK failed) or "skip NAME reason"; the script run adds numbers and the way
+ * that the program was started. DART is started before the first rule and ended after the last.
  */
 #ifndef D_H
 #define D_H

@@ -722,8 +722,9 @@ static void t_threads_allocate(void)
 int main(int argc, char **argv)
 {
 	static const struct d_case cases[] = {
-		T(t_start), T(t_groups), T(t_teams), T(t_gptr), T(t_put_get), T(t_shapes), T(t_custom), T(t_collectives),
-		T(t_atomics), T(t_memory), T(t_allocator), T(t_messages), T(t_lock), T(t_threads_allocate), { 0 }
+		T(t_start), T(t_groups), T(t_teams), T(t_gptr), T(t_put_get), T(t_shapes), T(t_custom),
+		T(t_collectives), T(t_atomics), T(t_memory),
+		T(t_allocator), T(t_messages), T(t_lock), T(t_threads_allocate), { 0 }
 	};
 	int rc, early = dart_initialized() || dart_barrier(DART_TEAM_ALL) != DART_ERR_NOTINIT;
 

@@ -13,7 +13,8 @@ static void t_units(void)
 	for (int u = 0; u < units; u++) {
 		OK(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(u), &l));
 		CHECK(l->unit.id == u && l->team == DART_TEAM_ALL && l->hwinfo.host[0]);
-		CHECK(l->hwinfo.num_cores > 0 && l->hwinfo.num_numa > 0 && l->hwinfo.cpu_id >= 0 && l->hwinfo.min_threads > 0);
+		CHECK(l->hwinfo.num_cores > 0 && l->hwinfo.num_numa > 0 && l->hwinfo.cpu_id >= 0 &&
+		      l->hwinfo.min_threads > 0);
 		CHECK(l->hwinfo.system_memory_bytes > 0 && l->hwinfo.num_scopes == 4);
 		OK(dart_domain_team_locality(DART_TEAM_ALL, l->domain_tag, &d));
 		CHECK(d->scope == DART_LOCALITY_SCOPE_UNIT && d->num_units == 1 && d->unit_ids[0].id == u);
@@ -30,7 +31,8 @@ static void t_tree(void)
 	int n, units_below = 0;
 
 	OK(dart_domain_team_locality(DART_TEAM_ALL, ".", &root));
-	CHECK(root->scope == DART_LOCALITY_SCOPE_GLOBAL && root->level == 0 && !root->parent && root->num_units == units);
+	CHECK(root->scope == DART_LOCALITY_SCOPE_GLOBAL && root->level == 0 && !root->parent &&
+	      root->num_units == units);
 	for (int u = 0; u < units; u++)
 		CHECK(root->unit_ids[u].id == u);
 	CHECK(!nodes || root->num_nodes == atoi(nodes));

@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 /*
- * Collectives over a team; root is a relative number. They block. A barrier is not a flush. DART_ERR_INVAL: no such team
- * here, no such root. scatter, gather and allgather: @nbytes for each unit; send of scatter and recv of gather matter at
- * the root alone. dart_reduce_double: the maximum of one double of each, to relative unit 0.
+ * Collectives over a team; root is a relative number. They block. A barrier is not a flush. DART_ERR_INVAL: no such
+ * team here, no such root. scatter, gather and allgather: @nbytes for each unit; send of scatter and recv of gather
+ * matter at the root alone. dart_reduce_double: the maximum of one double of each, to relative unit 0.
  */
 dart_ret_t dart_barrier(dart_team_t teamid);
 dart_ret_t dart_bcast(void *buf, size_t nbytes, dart_unit_t root, dart_team_t teamid);
@@ -31,9 +31,9 @@ typedef struct dart_handle_struct *dart_handle_t;
 #define DART_HANDLE_NULL ((dart_handle_t)NULL)
 
 /*
- * One-sided operations, of @nbytes >= 0. DART_ERR_INVAL, and nothing is moved: no such segment here, a segment of another
- * team than the pointer is of, no such unit, beyond the end. To units on the node they are copies made at once, in all
- * forms; else:
+ * One-sided operations, of @nbytes >= 0. DART_ERR_INVAL, and nothing is moved: no such segment here, a segment of
+ * another team than the pointer is of, no such unit, beyond the end. To units on the node they are copies made at
+ * once, in all forms; else:
  *
  *	get, put		over after a flush of that segment and unit; the buffer must stay until then
  *	.._handle		over after a wait or test of the handle
@@ -49,8 +49,9 @@ dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nbytes);
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, void *src, size_t nbytes);
 
 /*
- * @nelem ints at @gptr each become "int OP value", atomically towards other dart_accumulate_int() of the same segment. As a
- * put: over after a flush. DART_ERR_INVAL: also when @gptr is not aligned to an int, or of another team than @team.
+ * @nelem ints at @gptr each become "int OP value", atomically towards other dart_accumulate_int() of the same
+ * segment. As a put: over after a flush. DART_ERR_INVAL: also when @gptr is not aligned to an int, or of another team
+ * than @team.
  */
 dart_ret_t dart_accumulate_int(dart_gptr_t gptr, int *values, size_t nelem, dart_operation_t op, dart_team_t team);
 

@@ -13,8 +13,9 @@ extern "C" {
  * dart_gptr_t - where a byte of global memory is: 128 bits that may be copied, sent and stored
  *
  * unitid is the global number of the unit that has it. segid: 0 memory of dart_memalloc(), positive of
- * dart_team_memalloc_aligned(), negative registered. flags: the low bits of the team's number, by which a pointer that is
- * of another team's segment of the same number is found out. The union counts bytes from the start of the unit's part.
+ * dart_team_memalloc_aligned(), negative registered. flags: the low bits of the team's number, by which a pointer
+ * that is of another team's segment of the same number is found out. The union counts bytes from the start of the
+ * unit's part.
  */
 typedef struct {
 	dart_unit_t unitid;
@@ -75,11 +76,11 @@ dart_ret_t dart_memfree(dart_gptr_t gptr);
  * @nbytes: of each unit, the same on all; may be 0
  * @gptr: out: the first byte of the team's first unit
  *
- * Collective. The same offset leads to the same place of every unit's part. Parts are aligned to 64 bytes; their contents
- * are undefined.
+ * Collective. The same offset leads to the same place of every unit's part. Parts are aligned to 64 bytes; their
+ * contents are undefined.
  *
- * Return: DART_OK; DART_ERR_INVAL: no such team here, more than the address space has; DART_ERR_NOTINIT; DART_ERR_OTHER: no
- * memory on one of the units (then none has any), or 32767 segments
+ * Return: DART_OK; DART_ERR_INVAL: no such team here, more than the address space has; DART_ERR_NOTINIT;
+ * DART_ERR_OTHER: no memory on one of the units (then none has any), or 32767 segments
  */
 dart_ret_t dart_team_memalloc_aligned(dart_team_t teamid, size_t nbytes, dart_gptr_t *gptr);
 

@@ -11,20 +11,20 @@ extern "C" {
 #endif
 
 /*
- * Made types. They are for put and get only; a count is one of elements of the base type, and a multiple of what the type
- * has. strided: blocks of @blocklen elements, each @stride elements after the start of the one before (@stride >=
- * @blocklen >= 1). indexed: @count blocks, each with length and offset in elements; the next repetition begins where the
- * farthest ends. custom: @num_bytes of the program's as one element, also for collectives and memory. Destroy: not while
- * operations with it are under way.
+ * Made types. They are for put and get only; a count is one of elements of the base type, and a multiple of what the
+ * type has. strided: blocks of @blocklen elements, each @stride elements after the start of the one before (no less
+ * than @blocklen, which is 1 at least). indexed: @count blocks, each with length and offset in elements; the next repetition begins where
+ * the farthest ends. custom: @num_bytes of the program's as one element, also for collectives and memory. Destroy:
+ * not while operations with it are under way.
  */
 dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, size_t blocklen, dart_datatype_t *newtype);
-dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[], const size_t offset[],
-				    dart_datatype_t *newtype);
+dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[],
+				    const size_t offset[], dart_datatype_t *newtype);
 dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype);
 dart_ret_t dart_type_destroy(dart_datatype_t *dart_type);	/* becomes DART_TYPE_UNDEFINED */
 
-/* An operation for dart_reduce() and dart_allreduce() on elements of @dtype: inout = in OP inout. @dtype_is_tmp: @dtype is
- * custom and goes with the operation. */
+/* An operation for dart_reduce() and dart_allreduce() on elements of @dtype: inout = in OP inout. @dtype_is_tmp:
+ * @dtype is custom and goes with the operation. */
 typedef void (*dart_operator_t)(const void *invec, void *inoutvec, size_t len, void *userdata);
 dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dart_datatype_t dtype, bool dtype_is_tmp,
 			  dart_operation_t *new_op);
@@ -49,14 +49,17 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
 		       dart_team_unit_t root, dart_team_t team);
 
 /*
- * Atomic element by element, towards other operations of these on the same type. Not DART_OP_MINMAX, no operation of the
- * program's. DART_ERR_INVAL: also where @gptr is not aligned to the type. Over after a flush: then the old value is in
+ * Atomic element by element, towards other operations of these on the same type. Not DART_OP_MINMAX, no operation of
+ * the program's. DART_ERR_INVAL: also where @gptr is not aligned to the type. Over after a flush: then the old value
+ * is in
  * @result. _blocking_local: @values may be used again on return.
  */
-dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t dtype, dart_operation_t op);
+dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t dtype,
+			   dart_operation_t op);
 dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t dtype,
 					  dart_operation_t op);
-dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result, dart_datatype_t dtype, dart_operation_t op);
+dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result, dart_datatype_t dtype,
+			     dart_operation_t op);
 /* whole numbers only */
 dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void *compare, void *result,
 				 dart_datatype_t dtype);
@@ -66,12 +69,13 @@ typedef struct dart_handle_struct *dart_handle_t;
 #define DART_HANDLE_NULL ((dart_handle_t)NULL)
 
 /*
- * One-sided. The two types may differ in shape, not in base. DART_ERR_INVAL, and nothing is moved: no such segment, unit,
- * beyond the end, types that do not fit each other or @nelem. On the node they are copies made at once in all forms; else
- * get and put are over after a flush, _handle after a wait or test, _blocking on return.
+ * One-sided. The two types may differ in shape, not in base. DART_ERR_INVAL, and nothing is moved: no such segment,
+ * unit, beyond the end, types that do not fit each other or @nelem. On the node they are copies made at once in all
+ * forms; else get and put are over after a flush, _handle after a wait or test, _blocking on return.
  */
 dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type, dart_datatype_t dst_type);
-dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type, dart_datatype_t dst_type);
+dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+		    dart_datatype_t dst_type);
 dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
 			   dart_datatype_t dst_type, dart_handle_t *handle);
 dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,

@@ -12,8 +12,9 @@ extern "C" {
 /**
  * dart_gptr_t - where a byte of global memory is: 128 bits that may be copied, sent and stored
  *
- * unitid is the number of the unit that has it in team teamid; flags are the program's. segid: 0 memory of dart_memalloc()
- * (team DART_TEAM_ALL), positive allocated, negative registered. The union counts bytes from the start of the unit's part.
+ * unitid is the number of the unit that has it in team teamid; flags are the program's. segid: 0 memory of
+ * dart_memalloc() (team DART_TEAM_ALL), positive allocated, negative registered. The union counts bytes from the
+ * start of the unit's part.
  */
 typedef struct dart_gptr {
 	dart_unit_t unitid : 24;
@@ -39,7 +40,8 @@ typedef struct dart_gptr {
 	((gptr1_).unitid == (gptr2_).unitid && (gptr1_).segid == (gptr2_).segid &&	\
 	 (gptr1_).teamid == (gptr2_).teamid && (gptr1_).addr_or_offs.offset == (gptr2_).addr_or_offs.offset)
 
-/* The address of the caller's own memory; NULL of another unit's. DART_ERR_INVAL: no such segment here, beyond its end */
+/* The address of the caller's own memory; NULL of another unit's. DART_ERR_INVAL: no such segment here, beyond its
+ * end */
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr);
 /* Make it lead to @addr in the caller's part. DART_ERR_INVAL: it is not there */
 dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr);

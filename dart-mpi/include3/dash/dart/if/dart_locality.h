@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * dart_locality.h - where units are: a tree of domains for each team (global, node, NUMA domain, unit, core), and groups
+ * dart_locality.h - where units are: a tree of domains for each team (global, node, NUMA domain, unit, core), and
+ * groups
  *
  * From /sys and the unit's affinity. Domains of dart_domain_team_locality() and units of dart_unit_locality() are the
  * library's and live as long as the team; those of create and clone are the caller's to destroy; what scope_tags and
- * scope_domains give is the caller's to free(), not the domains they point to. Calls on domains are local. DART_ERR_NOTFOUND:
- * no domain of that tag or scope.
+ * scope_domains give is the caller's to free(), not the domains they point to. Calls on domains are local.
+ * DART_ERR_NOTFOUND: no domain of that tag or scope.
  */
 #ifndef DART_LOCALITY_H_
 #define DART_LOCALITY_H_
@@ -20,7 +21,8 @@ extern "C" {
 dart_ret_t dart_team_locality_init(dart_team_t team);
 dart_ret_t dart_team_locality_finalize(dart_team_t team);
 dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit, dart_unit_locality_t **loc);
-dart_ret_t dart_domain_team_locality(dart_team_t team, const char *domain_tag, dart_domain_locality_t **team_domain_out);
+dart_ret_t dart_domain_team_locality(dart_team_t team, const char *domain_tag,
+				     dart_domain_locality_t **team_domain_out);
 
 dart_ret_t dart_domain_create(dart_domain_locality_t **domain_out);
 dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain_in, dart_domain_locality_t **domain_out);

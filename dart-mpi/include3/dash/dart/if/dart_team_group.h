@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* A set of units, by global number, always ascending. Those that are output are new and the caller's to destroy. Local. */
+/* A set of units, by global number, always ascending. Those that are output are new and the caller's to destroy.
+ * Local. */
 typedef struct dart_group_struct *dart_group_t;
 #define DART_GROUP_NULL ((dart_group_t)NULL)
 
@@ -34,8 +35,8 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
 
 dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group);
 
-/* Collective over @team, also for those who will not be in the new one: theirs is DART_TEAM_NULL. DART_ERR_INVAL: no such
- * team here, the group is empty or has units that are not in it; DART_ERR_OTHER: 32767 teams */
+/* Collective over @team, also for those who will not be in the new one: theirs is DART_TEAM_NULL. DART_ERR_INVAL: no
+ * such team here, the group is empty or has units that are not in it; DART_ERR_OTHER: 32767 teams */
 dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam);
 dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam);
 
