@@ -14,8 +14,8 @@ extern "C" {
  * Made types. They are for put and get only; a count is one of elements of the base type, and a multiple of what the
  * type has. strided: blocks of @blocklen elements, each @stride elements after the start of the one before (no less
  * than @blocklen, which is 1 at least). indexed: @count blocks, each with length and offset in elements; the next
- * repetition begins where the farthest ends. custom: @num_bytes of the program's as one element, also for collectives and memory. Destroy:
- * not while operations with it are under way.
+ * repetition begins where the farthest ends. custom: @num_bytes of the program's as one element, also for collectives
+ * and memory. Destroy: not while operations with it are under way.
  */
 dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, size_t blocklen, dart_datatype_t *newtype);
 dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[],
