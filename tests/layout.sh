@@ -23,7 +23,7 @@ if [ -e .git ] && command -v git >/dev/null; then
 else
 	files=$(find . -path ./build -prune -o -path './autom4te.cache' -prune -o -type f -print | sed 's,^\./,,')
 fi
-ours=$(grep -E '^(portals|nal|kernel-nal|mpich-ch3-portals|shmem-portals|dmapp-portals|tests|tools)/|^[^/]*\.(am|ac|sh)$|^mpt$' \
+ours=$(grep -E '^(portals|nal|kernel-nal|mpich-ch3-portals|shmem-portals|dmapp-portals|dart-mpi|tests|tools)/|^[^/]*\.(am|ac|sh)$|^mpt$' \
        <<<"$files" |
        grep -Ev '\.(o|lo|la|pc|trs|log|in)$|/\.(libs|deps)/|^tests/(out|list)')
 code=$(grep -E '\.(c|h|S|am|ac|mk|sh|pl|py|m4|pml|pc\.in|awk)$|^mpt$|^tests/(run|common/(one|count))$|^tools/[a-z_-]*$' \
@@ -59,8 +59,8 @@ includes nal/smartmap | grep -v '^nal/smartmap/nal_' |
 	check "libsmartmap knows nothing of Portals"
 includes 'nal' | grep -E ': (p3a_|portals3|p3api/(api|misc)|p3rt/)' | check "no NAL includes the calls above it"
 includes nal | grep -E ': p3a\.h' | check "no NAL includes the private header of the calls"
-includes '(mpich-ch3-portals|shmem-portals|dmapp-portals)' | grep -E ': (p3l|p3a_|p3_|nal\.h|smap_|wire\.h)' |
-	check "the MPICH channel and SHMEM speak only public headers"
+includes '(mpich-ch3-portals|shmem-portals|dmapp-portals|dart-mpi)' | grep -E ': (p3l|p3a_|p3_|nal\.h|smap_|wire\.h)' |
+	check "the MPICH channel, SHMEM and DART speak only public headers"
 includes '(portals/lib|nal)' | grep -E ': (mpi|shmem|dmapp|tests/)' | check "nothing below includes what is above"
 
 grep -InE '(^|[^A-Za-z0-9_.$}])/(home|root|work|Users|scratch)/[A-Za-z]' $ours README.md HACKING.md CAVEATS.md doc/* 2>/dev/null |

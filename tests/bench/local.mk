@@ -9,6 +9,7 @@ EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/mpi_p2p.c tests/bench/mpi_coll.c tests/bench/mpi_imb.c tests/bench/mpi_rate.c \
 	tests/bench/mpi_queue.c tests/bench/mpi_rma.c tests/bench/mpi_halo.c tests/bench/mpi_job.c tests/bench/mpi_copy.c
+EXTRA_DIST += tests/bench/dart_bench.h tests/bench/dart_rma.c tests/bench/dart_stencil.c tests/bench/dart_gups.c
 EXTRA_DIST += mpt tools/mpt/lib.sh tools/mpt/deps.sh tools/mpt/build.sh tools/mpt/peers.sh tools/mpt/bench.sh \
 	tools/mpt/eval.sh tools/mpt/placement.sh tools/mpt/report.pl tools/mpt/mpi_bars.pl tools/mpt/papers.pl tools/mpt/causes tools/mpt/readme_check.sh
 P3_TESTS += readme/readme:tools/mpt/readme_check.sh:limit=180

@@ -38,7 +38,7 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..50
+echo 1..55
 
 fresh
 for r in 1 2 3; do
@@ -143,6 +143,12 @@ for r in 1 2 3; do
 	run $r ours mpi_coll-4 50 50 "barrier 0 50"
 	run $r nemesis mpi_coll-4 50 50 "barrier 0 60"
 	run $r nemesis-yield mpi_coll-4 50 50 "barrier 0 200"
+	run $r ours dart_rma 50 50 "put_call 8 9" "get_call 8 8" "mpi_put_call 8 1"
+	run $r ours shmem_put 50 50 "put_call 8 6" "get_call 8 5"
+	run $r openmpi dart_rma 50 50 "put_call 8 1" "mpi_put_call 8 91" "mpi_get_call 8 200"
+	run $r nemesis dart_rma 50 50 "put_call 8 1" "mpi_put_call 8 100" "mpi_get_call 8 79"
+	run $r ours dart_stencil 50 50 "stencil 16384 75" "mpi_stencil 16384 1"
+	run $r nemesis dart_stencil 50 50 "stencil 16384 1" "mpi_stencil 16384 100"
 done
 report
 [ ! -s "$work/err" ]; ok $? "no warning"
@@ -153,6 +159,11 @@ says mpi_bcast_long_2ranks_8KiB met true "long ones have a bar of their own"
 says mpi_barrier_short_4ranks_0B met true "above the number of cores a peer that spins does not count"
 record mpi_barrier_short_4ranks_0B | grep -q '"nemesis": {[^}]*"value": 60'; ok $? "but is shown"
 says mpi_message_rate_8B met false "1.1 x the rate where 1.2 x is asked"
+says dart_put_8B met true "DART's put takes 1.5 x SHMEM's"
+says dart_get_8B met false "DART's get takes 1.6 x SHMEM's"
+says dart_put_8B_mpi_rma met true "the peers' own put takes 10 times as long as DART's"
+says dart_get_8B_mpi_rma met false "the get of one of them does not"
+says dart_stencil_64 met false "1.33 x where 1.35 x is asked"
 record smartmap_coll-reduce_128 | grep -q '"why": "not shown: '; ok $? "a figure that one machine cannot show has its reason"
 
 if command -v python3 >/dev/null; then

@@ -3,13 +3,15 @@
 # bench.sh - compile and run one benchmark of tests/bench
 #
 #	build/make/tests/bench/NAME	those of Portals and SMARTMAP, with this project's make
-#	build/bench/LIB/NAME		those of MPI, with each library's own mpicc; those of SHMEM with another's oshcc
+#	build/bench/LIB/NAME		those of MPI, with each library's own mpicc; those of SHMEM with another's oshcc; those
+#					of DART with DART built by that mpicc, in build/dart/LIB
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many portals_locks portals_overlap harm"
 BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_SHMEM="shmem_put shmem_bw shmem_gups shmem_stencil shmem_coll"
 BENCH_DMAPP="dmapp_rma"
+BENCH_DART="dart_rma dart_stencil dart_gups"
 BENCH_LINE_BYTES=$((288 * 1024))	# two struct bench_lines of tests/bench/bench.h
 
 bench_ours_build()
@@ -36,6 +38,24 @@ bench_mpi_build()
 	fi
 	mkdir -p "${out%/*}"
 	"${MPICC[$lib]}" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -o "$out" "$ROOT/tests/bench/$name.c"
+}
+
+# bench_dart_build LIB NAME - DART itself with that library's mpicc, and the program
+bench_dart_build()
+{
+	local lib=$1 name=$2 out d g=2 l=dart
+	lib=$(program_of "$lib")
+	out=$BUILD/bench/$lib/$name d=$BUILD/dart/$lib
+	[ -z "${WHY[$lib]}" ] || return 1
+	[ "$name" != dart_gups ] || g=3 l=dart3
+	if [ -x "$out" ] && ! newer "$out" "$ROOT/tests/bench/$name.c" "$ROOT/tests/bench/dart_bench.h" "$ROOT/tests/bench/bench.h" \
+		"$ROOT/dart-mpi" "${MPICC[$lib]}"; then
+		return 0
+	fi
+	mkdir -p "${out%/*}" "$d"
+	make -C "$ROOT/dart-mpi" MPICC="${MPICC[$lib]}" B="$d" &&
+		"${MPICC[$lib]}" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -I"$ROOT/dart-mpi/include$g" -o "$out" \
+			"$ROOT/tests/bench/$name.c" -L"$d" -l$l -Wl,-rpath,"$d"
 }
 
 # bench_shmem_build LIB NAME - with the oshcc beside its mpicc; ours are built by make
@@ -211,9 +231,9 @@ cmd_bench()
 	done
 	if [ -z "$name" ]; then
 		say "benchmarks (the head of tests/bench/NAME.c says what each measures):"
-		for name in $BENCH_OURS $BENCH_SHMEM $BENCH_DMAPP $BENCH_MPI; do say "  $name"; done
+		for name in $BENCH_OURS $BENCH_SHMEM $BENCH_DMAPP $BENCH_DART $BENCH_MPI; do say "  $name"; done
 		say "SHMEM's take --lib ours|ours-off|ours-linear|openmpi (or a name given by --peer) and -n PES."
-		say "MPI's take --lib ours|mpich|openmpi|nemesis|nemesis-yield (or a name given by --peer) and -n RANKS; -n is"
+		say "MPI's and DART's take --lib ours|mpich|openmpi|nemesis|nemesis-yield (or a name given by --peer) and -n RANKS; -n is"
 		say "also for portals_rate (3 and more: a crowd at one target) and portals_many. Variants, for --lib:"
 		for name in $VARIANTS; do say "  $name: ${VARIANT_ENV[$name]}"; done
 		return 0
@@ -230,7 +250,7 @@ cmd_bench()
 	   esac ;;
 	esac
 	case $name in
-	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many|shmem_gups|shmem_stencil|shmem_coll|dmapp_rma) ;;
+	mpi_coll|mpi_imb|mpi_rate|mpi_halo|mpi_job|mpi_copy|portals_rate|portals_many|shmem_gups|shmem_stencil|shmem_coll|dmapp_rma|dart_*) ;;
 	mpi_p2p|mpi_queue|mpi_rma|portals_pingpong|portals_copy|portals_net_*|shmem_put|shmem_bw) [ "$n" = 2 ] || die "bench: $name is for 2 ranks, not $n" ;;
 	*) [ "$n" = 2 ] || die "bench: $name starts its processes by itself; -n says nothing to it" ;;
 	esac
@@ -255,12 +275,13 @@ cmd_bench()
 		[ "$lib" = ours ] || [ "$name:$lib" = portals_pingpong:ours-off ] || die "bench: $name has no MPI in it; --lib $lib says nothing to it"
 		{ provide_packages && build_all && step "compile the benchmarks" bench bench_ours_build; } >&2 || exit 1 ;;
 	*)
-		case " $BENCH_MPI " in *" $name "*) ;; *) die "no benchmark '$name'; ./mpt bench lists them" ;; esac
+		case " $BENCH_MPI $BENCH_DART " in *" $name "*) ;; *) die "no benchmark '$name'; ./mpt bench lists them" ;; esac
 		{ provide_packages && build_all; } >&2 || exit 1
 		[ "$lib" != nemesis-yield ] || WANT_YIELD=1
 		provide_libs "${peers[@]+"${peers[@]}"}" >&2
 		[ -z "${WHY[$lib]}" ] || die "bench: $lib cannot be measured: ${WHY[$lib]}"
-		step "compile $name with $lib" "bench-$lib-$name" bench_mpi_build "$lib" "$name" || exit 1 ;;
+		case $name in dart_*) p=dart ;; *) p=mpi ;; esac
+		step "compile $name with $lib" "bench-$lib-$name" bench_${p}_build "$lib" "$name" || exit 1 ;;
 	esac
 	bench_env
 	bench_run "$lib" "$n" "$name" "${args[@]+"${args[@]}"}"

@@ -26,12 +26,12 @@ one()
 	local round=$1 lib=$2 n=$3 name=${4%:*} as=${4#*:} limit=$5 f h0 h1 rc why
 	shift 5
 	f=$REPORT/raw/$round.$lib.$as
-	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|portals_many:*|portals_rate:[!2]*|shmem_coll:*|shmem_*:[!2]*|dmapp_*:[!2]*) f=$f-$n ;; esac
+	case $name:$n in mpi_coll:*|mpi_rate:*|mpi_halo:*|mpi_job:*|mpi_imb:[!2]*|dart_*:[!2]*|portals_many:*|portals_rate:[!2]*|shmem_coll:*|shmem_*:[!2]*|dmapp_*:[!2]*) f=$f-$n ;; esac
 	why=${WHY[$lib]:-${WHY[$lib:$as:$n]:-}}
 	case $lib:$name in *:smartmap_pingpong|*:portals_*|*:harm|ours:shmem_*|ours-*:shmem_*|*:dmapp_*) why=${WHY[$lib:$as:$n]:-} ;; esac	# no MPI in them
 	case $BENCH_CPUS:$name in
 	*,*:*) ;;
-	*:*_p2p|*:*_pingpong|*:shmem_put|*:shmem_bw|*:dmapp_rma|*:mpi_rma|*:mpi_queue|*:mpi_imb) why="it needs two cores, this process may use one" ;;
+	*:*_p2p|*:*_pingpong|*:shmem_put|*:shmem_bw|*:dmapp_rma|*:mpi_rma|*:mpi_queue|*:mpi_imb|*:dart_*) why="it needs two cores, this process may use one" ;;
 	esac
 	if [ -n "$why" ]; then
 		printf 'rc=-1\nwhy=%s\n' "$why" >"$f.meta"
@@ -209,6 +209,36 @@ eval_dmapp()
 	done
 }
 
+# DART with each MPI, and each way of its windows.
+eval_dart()
+{
+	local quick=$1 r lib b qa=()
+
+	[ -z "$quick" ] || qa=(--quick)
+	for lib in ours mpich openmpi nemesis; do
+		for b in $BENCH_DART; do
+			[ -z "${WHY[$lib]:-}" ] || continue
+			bench_dart_build $lib "$b" >"$LOGS/bench-$lib-$b.log" 2>&1 ||
+				WHY[$lib:$b:2]="$b.c does not compile with it: $(grep -m1 -iE 'error|not found' \
+					"$LOGS/bench-$lib-$b.log" | cut -c1-200)"
+		done
+	done
+	for ((r = 1; r <= (${#quick} ? 1 : 3); r++)); do
+		for lib in ours mpich openmpi nemesis; do
+			eval_progress "DART, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 dart_rma 60 "${qa[@]+"${qa[@]}"}" ${quick:+--only call}
+			one $r $lib 2 dart_stencil 60 "${qa[@]+"${qa[@]}"}"
+			[ -n "$quick" ] || one $r $lib 2 dart_gups 120
+		done
+		[ -z "$quick" ] || continue
+		for lib in ours-nested ours-rma ours-apart; do
+			eval_progress "DART, round $r" "${LABEL[$lib]}"
+			one $r $lib 2 dart_rma 60 --quick
+			[ $lib = ours-apart ] || one $r $lib 2 dart_stencil 60 --quick
+		done
+	done
+}
+
 # What the papers' figures need beside the rest (tools/mpt/papers.pl says what is drawn from it).
 eval_papers()
 {
@@ -365,6 +395,7 @@ cmd_eval()
 	[ -n "$quick" ] || one 1 ours 600 portals_many 600
 	eval_shmem "$quick"
 	eval_dmapp "$quick"
+	eval_dart "$quick"
 	eval_jobs "$quick" "$rounds"
 	[ -n "$quick" ] || eval_papers
 	[ -t 2 ] && printf '\r\033[K' >&2

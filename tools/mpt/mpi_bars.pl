@@ -153,6 +153,41 @@ sub net_bars {
 		for 65536, 1 << 20;
 }
 
+# A figure of ours against another one of the peers', the best of them: medians of all rounds.
+sub figure_other {
+	my ($name, $from, $peers, $fig, $max, $cmd) = @_;
+	my ($lib, $bench, $own, $bytes) = @$from;
+	my $p = points($lib, $bench, $own, $bytes);
+	my $rec = { figure => $name, library => $lib, bytes => $bytes, unit => 'ns', reference => undef, reference_value => undef, ratio => undef,
+		    bar => sprintf('at most %.3g x %s of the best of %s', $max, $fig, join(', ', @$peers)), met => 0, command => $cmd };
+	push @records, $rec;
+	common($rec, $p);
+	$rec->{value} = value_of($lib, $bench, $own, $bytes);
+	for my $peer (@$peers) {
+		my $v = value_of($peer, $bench, $fig, $bytes);
+		$rec->{peers}{$peer} = { value => $v, ratio => defined $v && defined $rec->{value} ? $rec->{value} / $v : undef };
+		$rec->{peers}{$peer}{why} = why_not($peer, $bench, $fig) unless defined $v;
+		@$rec{'reference', 'reference_value'} = ($peer, $v) if defined $v && (!defined $rec->{reference_value} || $v < $rec->{reference_value});
+	}
+	if (!defined $rec->{value} || !defined $rec->{reference_value}) {
+		$rec->{why} = defined $rec->{value} ? 'no peer was measured' : why_not($lib, $bench, $own);
+		return;
+	}
+	$rec->{ratio} = $rec->{value} / $rec->{reference_value};
+	$rec->{met} = $rec->{ratio} <= $max ? 1 : 0;
+	$rec->{why} = sprintf('missed: %.3g x where %.3g is asked', $rec->{ratio}, $max) unless $rec->{met};
+}
+
+# DART: a blocking call beside SHMEM's, and what the peers' own one-sided calls take.
+sub dart_bars {
+	for my $op ('put', 'get') {
+		my $cmd = './mpt bench dart_rma --only call';
+		figure_limit("dart_${op}_8B", ['ours', 'dart_rma', "${op}_call", 8], ['ours', 'shmem_put', "${op}_call", 8], 1.5, "$cmd; ./mpt bench shmem_put --only call");
+		figure_other("dart_${op}_8B_mpi_rma", ['ours', 'dart_rma', "${op}_call", 8], \@peers, "mpi_${op}_call", 0.1, "$cmd; $cmd --lib openmpi");
+	}
+	figure_other('dart_stencil_64', ['ours', 'dart_stencil', 'stencil', 64 * 64 * 4], \@peers, 'mpi_stencil', 1 / 1.35, './mpt bench dart_stencil');
+}
+
 sub mpi_bars {
 	my ($mode) = @_;
 	my @debian = grep { exists $label{$_} } 'mpich', 'openmpi';
@@ -176,6 +211,7 @@ sub mpi_bars {
 		for 'behind_posted', 'behind_unexpected', 'drain_posted', 'drain_unexpected';
 	figure_h('mpi_put_8B', 'ours', 'mpi_rma', 'rma_put8', 8, 60, './mpt bench mpi_rma --only put8');
 	net_bars($full);
+	dart_bars();
 	collective_bars($_) for 2, 4, $full ? 8 : ();
 	my $over = 4 * ($cpus > 1 ? $cpus : 1);
 	figure_max('mpi_share_of_cores_4x', "mpi_share-$over", 'job_share', $over, 'x', 2, "./mpt bench mpi_job -n $over --only share");

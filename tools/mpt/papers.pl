@@ -70,6 +70,13 @@ sub entries {
 	(map { my $n = $_; map { ["dmapp-${_}_$n", "DMAPP, figure 6: an atomic operation of $n PEs on " . (/one/ ? 'one word' : '8192 words'), 'curves only; the cache has 64 words',
 		$n == 2 ? 'dmapp_rma' : "dmapp_rma-$n", $_, ['ours'], $n, 'ours', 'ns'] } 'amo_one', 'amo_8k' } 2, 4),
 	['dmapp-threads', 'DMAPP: puts by 1 and 2 threads of a process', "the paper's concern for the future", 'dmapp_rma', 'rate', ['ours'], 2, 'ours', 'ns'],
+	(map { my $op = $_; map { ["dart-${op}_$_->[0]", "DART: blocking $op, $_->[1]", 'native MPI RMA more than 10 x slower for short ones; flat below 1 KB', 'dart_rma', $op,
+		['ours', 'ours-nested', 'ours-rma', 'ours-apart', 'mpich', 'openmpi', 'nemesis'], $_->[2], 'ours-rma', 'ns'] } ['short', 'short ones', 128], ['long', 'long ones', 16384] }
+		'put', 'get'),
+	['dart-native', 'MPI_Put and MPI_Win_flush, in the runs of the last', 'more than 10 x slower than DART on the node', 'dart_rma', 'mpi_put', ['ours', 'mpich', 'openmpi', 'nemesis'], 128, 'mpich', 'ns'],
+	['dart-gups', 'DART: RandomAccess, 2 units', 'as SHMEM on one node', 'dart_gups', 'gups', ['ours', 'mpich', 'openmpi', 'nemesis'], 1 << 25, 'mpich', 'ns'],
+	(map { ["dart-stencil_$_", "DART: 5-point stencil of $_ x $_, 2 units", 'about 35 % better than MPI for 64 x 64, 16 processes', 'dart_stencil', 'stencil',
+		['ours', 'ours-nested', 'ours-rma', 'mpich', 'openmpi', 'nemesis'], $_ * $_ * 4, 'ours-rma', 'ns'] } 64, 1024),
 	);
 }
 

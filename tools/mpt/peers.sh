@@ -177,6 +177,10 @@ variant ours-gp "interrupt thread, TCP (PTL_NAL=gp)" "PTL_NAL=gp PTL_PES_PER_NOD
 # the peers over the same loopback device: LIB-tcp is LIB with these, its shared memory off
 variant mpich-tcp "TCP" "UCX_TLS=tcp,self MPIR_CVAR_NOLOCAL=1"
 variant openmpi-tcp "TCP" "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
+# DART: the paper's windows inside a window, and none; units far from each other
+variant ours-nested "DART: nested windows" DART_WINDOWS=nested
+variant ours-rma "DART: all by MPI" DART_WINDOWS=mpi
+variant ours-apart "a node for each unit" PTL_PES_PER_NODE=1
 # SHMEM alone
 variant ours-linear "SHMEM: linear collectives" SHMEM_COLL_OPT_OFF=1
 

@@ -141,7 +141,7 @@ sub value_of { my $p = points(@_); return median(map { $p->{$_}{value} } keys %$
 sub why_not {
 	my ($lib, $bench, $fig) = @_;
 	return $libwhy{$lib} if $libwhy{$lib} && $bench =~ /^shmem/ && $lib !~ /^ours/;
-	return $libwhy{$lib} if $libwhy{$lib} && $bench =~ /^mpi/;	# the others need no MPI library
+	return $libwhy{$lib} if $libwhy{$lib} && $bench =~ /^(mpi|dart)/;	# the others need no MPI library
 	return $why{$lib}{$bench} if $why{$lib}{$bench};
 	return 'not measured: it needs two cores' if $cpus < 2;
 	return "the program did not report it";

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* dart_synchronization.h - locks */
+#ifndef DART_SYNCHRONIZATION_H_
+#define DART_SYNCHRONIZATION_H_
+
+#include <dash/dart/if/dart_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Mutual exclusion of the units of a team and their threads; units come first, come first served. */
+typedef struct dart_lock_struct *dart_lock_t;
+#define DART_LOCK_NULL ((dart_lock_t)NULL)
+
+/* Collective. DART_ERR_INVAL: no such team here; of _destroy: one holds it */
+dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock);
+dart_ret_t dart_team_lock_destroy(dart_lock_t *lock);		/* becomes DART_LOCK_NULL */
+/* DART_ERR_INVAL: this thread has it already (release: has not), DART_LOCK_NULL */
+dart_ret_t dart_lock_acquire(dart_lock_t lock);
+dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *result);	/* 1: it is ours now, 0: somebody has it */
+dart_ret_t dart_lock_release(dart_lock_t lock);
+bool dart_lock_initialized(const struct dart_lock_struct *lock);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
