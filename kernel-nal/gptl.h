@@ -74,6 +74,7 @@ void gptl_ni_put(struct gptl_ni *ni);
 void gptl_quiesce(void);			/* all interfaces that have been put are freed */
 struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid);	/* NULL: nobody */
 long gptl_meet(struct gptl_ni *ni, const struct gptl_meet *a);
+long gptl_pids(struct gptl_ni *ni, const struct gptl_meet *a);
 long gptl_pid(struct gptl_ni *ni, const struct gptl_pid *a);
 
 /* gptl_call.c: 0, a Portals code, or -errno */

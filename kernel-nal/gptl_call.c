@@ -96,7 +96,7 @@ static struct gptl_ref out(struct p3l_ref r)
 
 static bool entry_ok(const struct gptl_post *a)
 {
-	return a->unlink <= PTL_RETAIN && a->pos <= PTL_INS_AFTER && a->op <= PTL_RETAIN;
+	return a->unlink <= PTL_UNLINK && a->pos <= PTL_INS_AFTER && a->op <= PTL_UNLINK;
 }
 
 static ptl_process_id_t id_of(const struct gptl_post *a)

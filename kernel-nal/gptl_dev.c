@@ -114,6 +114,7 @@ static long call(struct gptl_ni *ni, unsigned int nr, union gptl_args *a)
 	case _IOC_NR(GPTL_AC): return gptl_ac(ni, &a->ac);
 	case _IOC_NR(GPTL_STAT): return stat(ni, &a->stat);
 	case _IOC_NR(GPTL_TIDY): return gptl_tidy(ni, &a->ref);
+	case _IOC_NR(GPTL_PIDS): return gptl_pids(ni, &a->meet);
 	}
 	return -ENOTTY;
 }
@@ -144,6 +145,7 @@ static const unsigned int known[GPTL_CALLS] = {
 	CALL(GPTL_ME_UNLINK), CALL(GPTL_MD_ATTACH), CALL(GPTL_MD_BIND), CALL(GPTL_MD_UPDATE), CALL(GPTL_MD_UNLINK),
 	CALL(GPTL_MEMD_ATTACH), CALL(GPTL_MEMD_POST), CALL(GPTL_EQ_ALLOC), CALL(GPTL_EQ_FREE), CALL(GPTL_MOVE),
 	CALL(GPTL_WAIT), CALL(GPTL_WAKE), CALL(GPTL_AC), CALL(GPTL_STAT), CALL(GPTL_TIDY),
+	CALL(GPTL_PIDS),
 };
 
 /* As copy_struct_from_user(), which older and newer callers than we agree on. */

@@ -313,6 +313,11 @@ long gptl_meet(struct gptl_ni *ni, const struct gptl_meet *a)
 	return rc;
 }
 
+long gptl_pids(struct gptl_ni *ni, const struct gptl_meet *a)
+{
+	return tell_pids(ni->job, a);
+}
+
 long gptl_pid(struct gptl_ni *ni, const struct gptl_pid *a)
 {
 	struct gptl_job *j = ni->job;

@@ -78,7 +78,7 @@ long gptl_wait(struct gptl_ni *ni, const struct gptl_wait *a)
 	u32 few[FEW], *eqs = few, i;
 	long rc = 0;
 
-	if (!a->n || a->n > ni->l->max_eq)
+	if (!a->n || a->n > P3L_MAX_EQ)
 		return -EINVAL;
 	if (a->n > FEW)
 		eqs = kmalloc_array(a->n, sizeof(*eqs), GFP_KERNEL_ACCOUNT);

@@ -16,5 +16,5 @@ put . "$src"/kernel-nal/Kbuild "$src"/kernel-nal/gptl_*.c
 put lib "$src"/portals/lib/*.[ch]
 put include/p3api "$src"/portals/include/p3api/*.h
 put include/p3 "$src"/portals/include/p3/*.h
-put knal "$src"/kernel-nal/*.h
+put knal "$src"/kernel-nal/*.h "$src"/kernel-nal/uapi/*.h
 put knal/include "$src"/kernel-nal/include/*.h

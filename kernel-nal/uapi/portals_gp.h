@@ -147,7 +147,8 @@ struct gptl_stat {
 #define GPTL_AC		_IOW(GPTL_MAGIC, 18, struct gptl_ac)
 #define GPTL_STAT	_IOR(GPTL_MAGIC, 19, struct gptl_stat)
 #define GPTL_TIDY	_IOW(GPTL_MAGIC, 20, struct gptl_ref)	/* a descriptor whose old values nobody needs */
-#define GPTL_CALLS	21
+#define GPTL_PIDS	_IOW(GPTL_MAGIC, 21, struct gptl_meet)	/* as GPTL_MEET tells them, without waiting */
+#define GPTL_CALLS	22
 
 _Static_assert(sizeof(struct gptl_open) == 96 && sizeof(struct gptl_post) == 128 && sizeof(struct gptl_move) == 88 &&
 	       sizeof(struct gptl_md) == 48 && sizeof(struct gptl_stat) == 48, "the interface stays as it is");
