@@ -55,6 +55,7 @@ struct gptl_ni {
 	struct pid *tgid;
 	u32 slot, uid, max_getput;
 	u32 eqs;			/* queues were made below this place */
+	unsigned long polled[BITS_TO_LONGS(P3L_MAX_PT)];	/* atomic bits: GPTL_POLLED */
 	bool dead;			/* [job.lock] */
 	bool met;			/* has called GPTL_MEET */
 	u32 left;			/* atomic: has left the job */
@@ -75,7 +76,7 @@ void gptl_quiesce(void);			/* all interfaces that have been put are freed */
 struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid);	/* NULL: nobody */
 long gptl_meet(struct gptl_ni *ni, const struct gptl_meet *a);
 long gptl_pids(struct gptl_ni *ni, const struct gptl_meet *a);
-long gptl_pid(struct gptl_ni *ni, const struct gptl_pid *a);
+long gptl_pid(struct gptl_ni *ni, const struct gptl_open *a);
 
 /* gptl_call.c: 0, a Portals code, or -errno */
 long gptl_me_attach(struct gptl_ni *ni, struct gptl_post *a);
@@ -90,6 +91,7 @@ long gptl_memd_post(struct gptl_ni *ni, struct gptl_post *a);
 long gptl_eq_alloc(struct gptl_ni *ni, struct gptl_eq *a);
 long gptl_eq_free(struct gptl_ni *ni, const struct gptl_ref *a);
 long gptl_ac(struct gptl_ni *ni, const struct gptl_ac *a);
+long gptl_polled(struct gptl_ni *ni, const struct gptl_polled *a);
 long gptl_tidy(struct gptl_ni *ni, const struct gptl_ref *a);
 
 /* gptl_wait.c */

@@ -369,6 +369,17 @@ long gptl_ac(struct gptl_ni *ni, const struct gptl_ac *a)
 	return PTL_OK;
 }
 
+long gptl_polled(struct gptl_ni *ni, const struct gptl_polled *a)
+{
+	if (a->pt > ni->l->max_pt)
+		return PTL_PT_INDEX_INVALID;
+	if (a->on)
+		set_bit((int)a->pt, ni->polled);
+	else
+		clear_bit((int)a->pt, ni->polled);
+	return PTL_OK;
+}
+
 /* Its last event from before an update has been read. */
 long gptl_tidy(struct gptl_ni *ni, const struct gptl_ref *a)
 {

@@ -24,7 +24,6 @@ union gptl_args {
 	struct gptl_hello hello;
 	struct gptl_open open;
 	struct gptl_meet meet;
-	struct gptl_pid pid;
 	struct gptl_ref ref;
 	struct gptl_post post;
 	struct gptl_eq eq;
@@ -32,6 +31,7 @@ union gptl_args {
 	struct gptl_wait wait;
 	struct gptl_ac ac;
 	struct gptl_stat stat;
+	struct gptl_polled polled;
 };
 
 static long hello(union gptl_args *a)
@@ -78,8 +78,6 @@ static long stat(struct gptl_ni *ni, struct gptl_stat *s)
 static bool padded(unsigned int nr, const union gptl_args *a)
 {
 	switch (nr) {
-	case _IOC_NR(GPTL_PID):
-		return !a->pid.pad;
 	case _IOC_NR(GPTL_MOVE):
 		return !a->move.pad16;
 	case _IOC_NR(GPTL_WAIT):
@@ -98,7 +96,7 @@ static long call(struct gptl_ni *ni, unsigned int nr, union gptl_args *a)
 	case _IOC_NR(GPTL_MOVE): return gptl_move(ni, &a->move);
 	case _IOC_NR(GPTL_WAIT): return gptl_wait(ni, &a->wait);
 	case _IOC_NR(GPTL_MEET): return gptl_meet(ni, &a->meet);
-	case _IOC_NR(GPTL_PID): return gptl_pid(ni, &a->pid);
+	case _IOC_NR(GPTL_PID): return gptl_pid(ni, &a->open);
 	case _IOC_NR(GPTL_ME_ATTACH): return gptl_me_attach(ni, &a->post);
 	case _IOC_NR(GPTL_ME_INSERT): return gptl_me_insert(ni, &a->post);
 	case _IOC_NR(GPTL_ME_UNLINK): return gptl_me_unlink(ni, &a->ref);
@@ -114,6 +112,7 @@ static long call(struct gptl_ni *ni, unsigned int nr, union gptl_args *a)
 	case _IOC_NR(GPTL_AC): return gptl_ac(ni, &a->ac);
 	case _IOC_NR(GPTL_STAT): return stat(ni, &a->stat);
 	case _IOC_NR(GPTL_TIDY): return gptl_tidy(ni, &a->ref);
+	case _IOC_NR(GPTL_POLLED): return gptl_polled(ni, &a->polled);
 	case _IOC_NR(GPTL_PIDS): return gptl_pids(ni, &a->meet);
 	}
 	return -ENOTTY;
@@ -145,7 +144,7 @@ static const unsigned int known[GPTL_CALLS] = {
 	CALL(GPTL_ME_UNLINK), CALL(GPTL_MD_ATTACH), CALL(GPTL_MD_BIND), CALL(GPTL_MD_UPDATE), CALL(GPTL_MD_UNLINK),
 	CALL(GPTL_MEMD_ATTACH), CALL(GPTL_MEMD_POST), CALL(GPTL_EQ_ALLOC), CALL(GPTL_EQ_FREE), CALL(GPTL_MOVE),
 	CALL(GPTL_WAIT), CALL(GPTL_WAKE), CALL(GPTL_AC), CALL(GPTL_STAT), CALL(GPTL_TIDY),
-	CALL(GPTL_PIDS),
+	CALL(GPTL_PIDS), CALL(GPTL_POLLED),
 };
 
 /* As copy_struct_from_user(), which older and newer callers than we agree on. */

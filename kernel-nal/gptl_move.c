@@ -112,6 +112,72 @@ static long put_nowhere(struct gptl_ni *ni, struct p3l_send *s)
 	return rc;
 }
 
+/* Would p3l_send_begin() take it? Sets its length. */
+static int send_ok(const struct p3l_env *env, struct gptl_ni *ni, struct p3l_send *s)
+{
+	const struct p3l_md *md;
+	u32 pt;
+	int rc = p3l_md_lock(env, ni->l, s->md, &pt);
+
+	if (rc != PTL_OK)
+		return rc;
+	md = p3l_md(ni->l, s->md.idx);
+	if (s->len == P3L_WHOLE)
+		s->len = md->length;
+	if (md->threshold == 0 || (md->flags & P3L_MD_SPENT))
+		rc = PTL_MD_INVALID;
+	else if (s->loff > md->length || s->len > md->length - s->loff || s->len > P3L_LANE_MAX)
+		rc = PTL_MD_ILLEGAL;
+	p3l_unlock(ni->l, pt);
+	return rc;
+}
+
+/*
+ * The entry is polled: what finds no room is refused, and then nothing may have been charged. So it is matched first.
+ * PTL_OK and *@v, or a code; then the record is free again. [entered]
+ */
+static int begin_polled(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
+			struct p3l_send *s, struct p3l_op *op, enum p3l_verdict *v)
+{
+	int rc = send_ok(env, ni, s);
+
+	if (rc != PTL_OK) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		return rc;
+	}
+	h->rlength = s->len;
+	*v = p3l_target_begin(env, target->l, h, op, true);
+	if (*v == P3L_WAIT) {
+		p3l_count(env, &p3l_row(target->l, env->self - 1)->stats.refused, 1);
+		return PTL_NO_SPACE;
+	}
+	rc = p3l_send_begin(env, ni->l, s);
+	if (rc != PTL_OK && *v == P3L_MATCHED)	/* another thread has unlinked it in between */
+		p3l_target_end(env, target->l, op, PTL_NI_FAIL);
+	return rc;
+}
+
+static int begin_put(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
+		     struct p3l_send *s, struct p3l_op *op, enum p3l_verdict *v)
+{
+	int rc;
+
+	if (h->ack) {
+		h->md = s->md.idx;
+		h->md_gen = s->md.gen;
+	}
+	if (h->pt < P3L_MAX_PT && test_bit((int)h->pt, target->polled))
+		return begin_polled(env, ni, target, h, s, op, v);
+	rc = p3l_send_begin(env, ni->l, s);
+	if (rc != PTL_OK) {
+		p3_store_rel(&op->state, P3L_OP_IDLE);
+		return rc;
+	}
+	h->rlength = s->len;
+	*v = p3l_target_begin(env, target->l, h, op, false);
+	return PTL_OK;
+}
+
 static long put(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, struct p3l_send *s)
 {
 	struct p3l_env env = { 0 };
@@ -126,18 +192,12 @@ static long put(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, s
 	op = op_get(&env, target->l);
 	if (!op)
 		return PTL_NO_SPACE;
-	rc = p3l_send_begin(&env, ni->l, s);
+	rc = begin_put(&env, ni, target, h, s, op, &v);
 	if (rc != PTL_OK) {
-		p3_store_rel(&op->state, P3L_OP_IDLE);
 		gptl_leave();
+		gptl_wake(target);
 		return rc;
 	}
-	h->rlength = s->len;
-	if (h->ack) {
-		h->md = s->md.idx;
-		h->md_gen = s->md.gen;
-	}
-	v = p3l_target_begin(&env, target->l, h, op, false);
 	if (v == P3L_MATCHED) {
 		struct region t = { op->start, op->iov, op->moff, op->iov_n };
 		struct region o = { s->start, s->iov, s->loff, s->iov_n };

@@ -318,20 +318,40 @@ long gptl_pids(struct gptl_ni *ni, const struct gptl_meet *a)
 	return tell_pids(ni->job, a);
 }
 
-long gptl_pid(struct gptl_ni *ni, const struct gptl_pid *a)
+/* Nobody has used it yet: it had no pid. */
+static void other_limits(struct p3l_ni *l, const struct gptl_open *a)
+{
+	u32 i;
+
+	l->pid = a->pid;
+	l->max_me = a->max_me;
+	l->max_md = a->max_md;
+	l->max_eq = a->max_eq;
+	l->max_pt = a->max_pt;
+	l->max_me_list = a->max_me_list;
+	l->max_iov = a->max_iov;
+	for (i = l->max_ac + 1; i <= a->max_ac; i++)
+		l->ac[i] = l->ac[0];
+	l->max_ac = a->max_ac;
+}
+
+long gptl_pid(struct gptl_ni *ni, const struct gptl_open *a)
 {
 	struct gptl_job *j = ni->job;
 	long rc = PTL_OK;
 	u32 i;
 
-	if (a->pid > 0x7fffffff)
+	if (!limits_ok(a))
 		return -EINVAL;
 	spin_lock(&j->lock);
+	if (j->member[ni->slot].pid != PTL_PID_ANY)
+		rc = -EBUSY;
 	for (i = 0; i < j->size; i++)
 		if (j->member[i].pid == a->pid && i != ni->slot)
 			rc = PTL_PID_INVALID;
 	if (rc == PTL_OK && !ni->dead) {
-		ni->l->pid = a->pid;
+		other_limits(ni->l, a);
+		ni->max_getput = a->max_getput;
 		WRITE_ONCE(j->member[ni->slot].pid, a->pid);
 	}
 	spin_unlock(&j->lock);

@@ -6,3 +6,8 @@ kernel_nal_sources = kernel-nal/README.md kernel-nal/p3_atomic.h kernel-nal/gptl
 	kernel-nal/gptl_mem.c kernel-nal/gptl_move.c kernel-nal/Kbuild kernel-nal/build.sh kernel-nal/stage.sh \
 	kernel-nal/test/Kbuild kernel-nal/test/kshim.h kernel-nal/test/selftest.c kernel-nal/test/t_core.sh
 EXTRA_DIST += $(kernel_nal_sources)
+
+# What a guest runs (tests of the module on a kernel of its own)
+check_PROGRAMS += kernel-nal/test/bench
+kernel_nal_test_bench_SOURCES = kernel-nal/test/bench.c
+kernel_nal_test_bench_LDADD = portals/libportals.la

@@ -63,11 +63,6 @@ struct gptl_meet {
 	int32_t timeout_ms;		/* below 0: none */
 };
 
-/* Another pid, after PTL_PID_INVALID. PTL_OK or that again. */
-struct gptl_pid {
-	uint32_t pid, pad;
-};
-
 struct gptl_ref {
 	uint32_t idx, gen;		/* place and generation */
 };
@@ -120,6 +115,14 @@ struct gptl_ac {
 	uint32_t ac, nid, pid, uid, jid, pt;
 };
 
+/*
+ * Puts to entry @pt that find no room, neither in a descriptor nor in its queue, are refused from now on (PTL_NO_SPACE)
+ * instead of dropped, or no longer.
+ */
+struct gptl_polled {
+	uint32_t pt, on;
+};
+
 /* What the module has done for this NI. */
 struct gptl_stat {
 	uint64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
@@ -129,7 +132,7 @@ struct gptl_stat {
 #define GPTL_HELLO	_IOR(GPTL_MAGIC, 0, struct gptl_hello)
 #define GPTL_OPEN	_IOWR(GPTL_MAGIC, 1, struct gptl_open)
 #define GPTL_MEET	_IOW(GPTL_MAGIC, 2, struct gptl_meet)
-#define GPTL_PID	_IOW(GPTL_MAGIC, 3, struct gptl_pid)
+#define GPTL_PID	_IOW(GPTL_MAGIC, 3, struct gptl_open)	/* another pid and limits, after PTL_PID_INVALID */
 #define GPTL_ME_ATTACH	_IOWR(GPTL_MAGIC, 4, struct gptl_post)
 #define GPTL_ME_INSERT	_IOWR(GPTL_MAGIC, 5, struct gptl_post)
 #define GPTL_ME_UNLINK	_IOW(GPTL_MAGIC, 6, struct gptl_ref)
@@ -148,7 +151,8 @@ struct gptl_stat {
 #define GPTL_STAT	_IOR(GPTL_MAGIC, 19, struct gptl_stat)
 #define GPTL_TIDY	_IOW(GPTL_MAGIC, 20, struct gptl_ref)	/* a descriptor whose old values nobody needs */
 #define GPTL_PIDS	_IOW(GPTL_MAGIC, 21, struct gptl_meet)	/* as GPTL_MEET tells them, without waiting */
-#define GPTL_CALLS	22
+#define GPTL_POLLED	_IOW(GPTL_MAGIC, 22, struct gptl_polled)
+#define GPTL_CALLS	23
 
 _Static_assert(sizeof(struct gptl_open) == 96 && sizeof(struct gptl_post) == 128 && sizeof(struct gptl_move) == 88 &&
 	       sizeof(struct gptl_md) == 48 && sizeof(struct gptl_stat) == 48, "the interface stays as it is");

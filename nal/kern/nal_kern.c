@@ -23,6 +23,8 @@
 #include "p3_rt.h"
 #include "portals_gp.h"
 
+#define SPACE	(8u << 20)	/* bytes for queues and vectors: all of it is memory of the kernel, from the start */
+
 struct priv {
 	int fd;
 	struct p3l_ni *l;
@@ -105,19 +107,26 @@ static int open_device(void)
 	return -1;
 }
 
-static int open_ni(struct nal_ni *ni, struct priv *pv, const struct p3l_setup *s)
+static void describe(const struct nal_ni *ni, const struct p3l_setup *s, struct gptl_open *o)
 {
 	const struct p3_rt_job *job = p3_rt_get(NULL);
-	struct gptl_open o = {
+
+	*o = (struct gptl_open){
 		.abi = GPTL_ABI, .layout = P3L_VERSION, .jid = s->jid, .nid = s->nid, .pid = s->pid,
 		.slot = job->local_rank, .size = job->local_size, .max_me = s->max_me, .max_md = s->max_md,
 		.max_eq = s->max_eq, .max_pt = s->max_pt, .max_ac = s->max_ac, .max_me_list = s->max_me_list,
 		.max_iov = s->max_iov, .max_getput = (uint32_t)ni->limits.max_getput_md,
-		.index_from = s->index_from, .space = s->space < (8 << 20) ? s->space : 8 << 20,
+		.index_from = s->index_from, .space = s->space < SPACE ? s->space : SPACE,
 	};
+	memcpy(o->key, job->key, sizeof(o->key));
+}
+
+static int open_ni(struct nal_ni *ni, struct priv *pv, const struct p3l_setup *s)
+{
+	struct gptl_open o;
 	void *l, *c;
 
-	memcpy(o.key, job->key, sizeof(o.key));
+	describe(ni, s, &o);
 	if (ioctl(pv->fd, GPTL_OPEN, &o)) {
 		p3_error("%s refuses an interface: %m", GPTL_DEVICE);
 		return to_code(errno);
@@ -152,11 +161,13 @@ static void leave(struct nal_ni *ni)
 	ni->nal_priv = NULL;
 }
 
-static int again(struct nal_ni *ni, uint32_t pid)
+static int again(struct nal_ni *ni, const struct p3l_setup *s)
 {
-	struct gptl_pid p = { .pid = pid };
-	int rc = call(ni, GPTL_PID, &p);
+	struct gptl_open o;
+	int rc;
 
+	describe(ni, s, &o);
+	rc = call(ni, GPTL_PID, &o);
 	if (rc == PTL_OK) {
 		ask_pids(ni);
 		ni->l = priv_of(ni)->l;
@@ -171,7 +182,7 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 	int rc;
 
 	if (ni->nal_priv)
-		return ni->eq ? again(ni, s->pid) : PTL_NO_SPACE;
+		return ni->eq ? again(ni, s) : PTL_NO_SPACE;
 	pv = calloc(1, sizeof(*pv) + job->local_size * sizeof(*pv->pids));
 	if (!pv || !ni->eq) {
 		free(pv);
@@ -257,6 +268,13 @@ static void progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink)
 	(void)ni, (void)eq, (void)sink;	/* the kernel makes it */
 }
 
+static void polled(struct nal_ni *ni, uint32_t pt, bool on)
+{
+	struct gptl_polled p = { pt, on };
+
+	call(ni, GPTL_POLLED, &p);
+}
+
 static void wake(struct nal_ni *ni)
 {
 	call(ni, GPTL_WAKE, NULL);
@@ -269,6 +287,7 @@ const struct nal_ops nal_kern = {
 	.find = find,
 	.id = id,
 	.dist = dist,
+	.polled = polled,
 	.progress = progress,
 	.wake = wake,
 	.call = call,

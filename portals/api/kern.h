@@ -39,7 +39,8 @@ struct p3a_entry {
 };
 
 /* kern_post.c; arguments as of the calls, pointers checked */
-int p3a_kern_me_attach(ptl_handle_ni_t ni, ptl_pt_index_t *pt, const struct p3a_entry *e, ptl_handle_me_t *out);
+int p3a_kern_me_attach(ptl_handle_ni_t ni, ptl_pt_index_t *pt, bool any, const struct p3a_entry *e,
+		       ptl_handle_me_t *out);		/* any: *pt is written only */
 int p3a_kern_me_insert(ptl_handle_me_t base, const struct p3a_entry *e, ptl_handle_me_t *out);
 int p3a_kern_me_unlink(ptl_handle_me_t me);
 int p3a_kern_md_attach(ptl_handle_me_t me, const ptl_md_t *md, ptl_unlink_t op, ptl_handle_md_t *out);
@@ -69,6 +70,8 @@ struct p3a_move {
 int p3a_kern_move(const struct p3a_move *m);
 
 /* kern_eq.c */
+void p3a_kern_read_lock(void);		/* other threads of this process show no event meanwhile */
+void p3a_kern_read_unlock(void);
 int p3a_kern_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out);
 int p3a_kern_eq_free(ptl_handle_eq_t eq);
 int p3a_kern_eq_get(ptl_handle_eq_t eq, ptl_event_t *ev, bool take);

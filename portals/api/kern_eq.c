@@ -13,13 +13,13 @@
 
 static uint32_t reading;		/* threads: one reads at a time */
 
-static void lock(void)
+void p3a_kern_read_lock(void)
 {
 	while (!__libc_single_threaded && !p3_cas32(&reading, 0, 1))
 		p3_pause();
 }
 
-static void unlock(void)
+void p3a_kern_read_unlock(void)
 {
 	if (p3_load(&reading))
 		p3_store_rel(&reading, 0);
@@ -76,7 +76,7 @@ static int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 	bool old = false;
 	int rc;
 
-	lock();
+	p3a_kern_read_lock();
 	rc = next(ni, eq, &s);
 	if (rc) {
 		old = p3a_event_show(ni, eq, &s, ev);
@@ -86,7 +86,7 @@ static int fetch(struct nal_ni *ni, uint32_t eq, ptl_event_t *ev, bool take)
 			read_to(ni, eq, ni->eq[eq].run + 1);
 		}
 	}
-	unlock();
+	p3a_kern_read_unlock();
 	if (!rc)
 		return PTL_EQ_EMPTY;
 	if (p3_unlikely(old && take))

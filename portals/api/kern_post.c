@@ -24,7 +24,7 @@ static void entry(struct gptl_post *a, const struct p3a_entry *e)
 	a->bits = e->bits;
 	a->ignore = e->ignore;
 	a->unlink = e->unlink == PTL_UNLINK;
-	a->pos = e->pos == PTL_INS_AFTER;
+	a->pos = e->pos != PTL_INS_BEFORE;
 }
 
 /* The caller's descriptor. PTL_OK, or a code where its queue is none of this interface. */
@@ -47,14 +47,17 @@ static int unlink_(struct nal_ni *ni, unsigned long what, ptl_handle_any_t h)
 	return ni->nal->call(ni, what, &r);
 }
 
-int p3a_kern_me_attach(ptl_handle_ni_t nih, ptl_pt_index_t *pt, const struct p3a_entry *e, ptl_handle_me_t *out)
+int p3a_kern_me_attach(ptl_handle_ni_t nih, ptl_pt_index_t *pt, bool any, const struct p3a_entry *e,
+		       ptl_handle_me_t *out)
 {
 	struct nal_ni *ni = p3a_kernel_of(nih, P3A_NI);
-	struct gptl_post a = { .pt = *pt };
+	struct gptl_post a = { .pt = any ? GPTL_NONE : *pt };
 	int rc;
 
 	if (!ni)
 		return PTL_NI_INVALID;
+	if (!any && *pt == GPTL_NONE)
+		return PTL_PT_INDEX_INVALID;
 	entry(&a, e);
 	rc = ni->nal->call(ni, GPTL_ME_ATTACH, &a);
 	if (rc == PTL_OK) {
@@ -157,7 +160,9 @@ int p3a_kern_md_update(ptl_handle_md_t h, ptl_md_t *old, ptl_md_t *new, ptl_hand
 		a.old_iov = (uintptr_t)old->start;
 		a.old_iov_n = (uint32_t)(old->length < P3L_MAX_IOV ? old->length : P3L_MAX_IOV);
 	}
+	p3a_kern_read_lock();		/* who reads events shows what is in descriptors */
 	rc = ni->nal->call(ni, GPTL_MD_UPDATE, &a);
+	p3a_kern_read_unlock();
 	if (old && (rc == PTL_OK || rc == PTL_MD_NO_UPDATE))
 		show_old(ni, &was, old);
 	return rc;

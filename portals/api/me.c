@@ -10,7 +10,7 @@ P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t
 	int rc = p3a_enter(out, nih, &ni);
 
 	if (p3_unlikely(rc == PTL_NI_INVALID))
-		return p3a_kern_me_attach(nih, &pt, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, out);
+		return p3a_kern_me_attach(nih, &pt, false, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, out);
 	if (rc == PTL_OK)
 		rc = p3l_me_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &r);
 	if (rc == PTL_OK)
@@ -27,8 +27,7 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 	int rc = p3a_enter(pt ? out : NULL, nih, &ni);
 
 	if (p3_unlikely(rc == PTL_NI_INVALID)) {
-		i = PTL_PT_INDEX_ANY;
-		rc = p3a_kern_me_attach(nih, &i, &(struct p3a_entry){ id, bits, ignore, unlink, PTL_INS_AFTER }, out);
+		rc = p3a_kern_me_attach(nih, &i, true, &(struct p3a_entry){ id, bits, ignore, unlink, PTL_INS_AFTER }, out);
 		if (rc == PTL_OK)
 			*pt = i;
 		return rc;

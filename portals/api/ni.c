@@ -412,7 +412,6 @@ P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 		return PTL_NI_INVALID;
 	if (pt > ni->l->max_pt)
 		return PTL_PT_INDEX_INVALID;
-	if (ni->nal->polled)		/* else the promise is of no use to anybody */
-		ni->nal->polled(ni, pt, on != 0);
+	ni->nal->polled(ni, pt, on != 0);
 	return PTL_OK;
 }
