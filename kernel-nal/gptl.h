@@ -24,6 +24,7 @@
 #include "portals_gp.h"
 
 #define GPTL_SLOTS	8U		/* rows of operation records in an NI: 64 operations at a time */
+#define GPTL_RECENT	16U		/* pinned ranges that are kept for descriptors to come */
 #define GPTL_WINDOW	((u64)64 << 20)	/* longer descriptors are looked up page by page, not pinned */
 
 struct gptl_job {
@@ -62,6 +63,9 @@ struct gptl_ni {
 	wait_queue_head_t wq;
 	u32 wakes;			/* counts GPTL_WAKE */
 	struct xarray pins;		/* by place of the descriptor: struct gptl_pins */
+	spinlock_t recent_lock;
+	struct gptl_pins *recent[GPTL_RECENT];	/* [recent_lock] the last ones that were made, each with a reference */
+	u32 recent_at;			/* [recent_lock] the oldest */
 	struct work_struct sweep;
 	atomic64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
 };

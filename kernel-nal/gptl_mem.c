@@ -9,6 +9,9 @@
  * (Copies that are under way then end in the old pages, as if they had been a moment earlier.)
  *
  * fork() gives a child copies of pinned pages at once: the owner keeps the pages that it has.
+ * Pinning takes longer than a call, and programs use their buffers again: what was pinned last is kept for the next
+ * descriptor there, until it is withdrawn, or others need the pages (RLIMIT_MEMLOCK).
+ *
  * Vectors, descriptors longer than GPTL_WINDOW, and memory that may only be read are never pinned.
  */
 #include <linux/highmem.h>
@@ -25,7 +28,7 @@ struct gptl_pins {
 	struct gptl_ni *ni;		/* outlives us */
 	struct mmu_interval_notifier mn;
 	struct rcu_head rcu;
-	u64 start, len;
+	u64 first;			/* address of the first page */
 	u32 n;				/* pages; 0: withdrawn before they were there */
 	bool stale;
 	struct page **page;
@@ -112,6 +115,61 @@ static int pin_pages(struct gptl_ni *ni, struct gptl_pins *p, u64 first, u32 n)
 
 static void sweep(struct gptl_ni *ni);
 
+static bool covers(const struct gptl_pins *p, u64 addr, u64 len)
+{
+	u64 all = (u64)p->n << PAGE_SHIFT;
+
+	return addr >= p->first && len <= all && addr - p->first <= all - len;
+}
+
+static struct gptl_pins *recent_find(struct gptl_ni *ni, u64 start, u64 len)
+{
+	struct gptl_pins *p = NULL;
+	u32 i;
+
+	spin_lock(&ni->recent_lock);
+	for (i = 0; i < GPTL_RECENT && !p; i++) {
+		p = ni->recent[i];
+		if (p && (READ_ONCE(p->stale) || !covers(p, start, len)))
+			p = NULL;
+	}
+	if (p)
+		kref_get(&p->ref);
+	spin_unlock(&ni->recent_lock);
+	return p;
+}
+
+/* In the place of the oldest. */
+static void recent_put(struct gptl_ni *ni, struct gptl_pins *p)
+{
+	struct gptl_pins *old;
+
+	kref_get(&p->ref);
+	spin_lock(&ni->recent_lock);
+	old = ni->recent[ni->recent_at];
+	ni->recent[ni->recent_at] = p;
+	ni->recent_at = (ni->recent_at + 1) % GPTL_RECENT;
+	spin_unlock(&ni->recent_lock);
+	gptl_pins_drop(old);
+}
+
+static void recent_forget(struct gptl_ni *ni, bool stale_only)
+{
+	struct gptl_pins *p;
+	u32 i;
+
+	for (i = 0; i < GPTL_RECENT; i++) {
+		spin_lock(&ni->recent_lock);
+		p = ni->recent[i];
+		if (p && (!stale_only || READ_ONCE(p->stale)))
+			ni->recent[i] = NULL;
+		else
+			p = NULL;
+		spin_unlock(&ni->recent_lock);
+		gptl_pins_drop(p);
+	}
+}
+
 int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 {
 	u64 first = start & PAGE_MASK;
@@ -121,6 +179,9 @@ int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 
 	*out = NULL;
 	if (!len || len > GPTL_WINDOW || !access_ok((void __user *)(uintptr_t)start, len))
+		return 0;
+	*out = recent_find(ni, start, len);
+	if (*out)
 		return 0;
 	n = (u32)((((start + len - 1) & PAGE_MASK) - first) >> PAGE_SHIFT) + 1;
 	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
@@ -133,8 +194,7 @@ int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 	}
 	kref_init(&p->ref);
 	p->ni = ni;
-	p->start = start;
-	p->len = len;
+	p->first = first;
 	/* before the pages: what is unmapped from here on is noticed */
 	if (mmu_interval_notifier_insert(&p->mn, ni->mm, first, (u64)n << PAGE_SHIFT, &notifier_ops)) {
 		kvfree(p->page);
@@ -143,6 +203,7 @@ int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 	}
 	rc = pin_pages(ni, p, first, n);
 	if (rc == PTL_NO_SPACE) {		/* descriptors that have unlinked themselves may still have theirs */
+		recent_forget(ni, false);
 		sweep(ni);
 		rc = pin_pages(ni, p, first, n);
 	}
@@ -150,6 +211,7 @@ int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 		gptl_pins_drop(p);
 		return rc;
 	}
+	recent_put(ni, p);
 	*out = p;
 	return 0;
 }
@@ -174,7 +236,8 @@ static bool useless(struct gptl_ni *ni, unsigned long md, const struct gptl_pins
 {
 	const struct p3l_md *m = p3l_md(ni->l, (u32)md);
 
-	return READ_ONCE(p->stale) || !(p3_load(&m->flags) & P3L_MD_USED) || p3_load(&m->start) != p->start;
+	return READ_ONCE(p->stale) || !(p3_load(&m->flags) & P3L_MD_USED) ||
+	       !covers(p, p3_load(&m->start), p3_load(&m->length));
 }
 
 static void sweep(struct gptl_ni *ni)
@@ -196,7 +259,10 @@ static void sweep(struct gptl_ni *ni)
 
 void gptl_sweep(struct work_struct *w)
 {
-	sweep(container_of(w, struct gptl_ni, sweep));
+	struct gptl_ni *ni = container_of(w, struct gptl_ni, sweep);
+
+	recent_forget(ni, true);
+	sweep(ni);
 }
 
 /* Nobody is in @ni any more. */
@@ -205,6 +271,7 @@ void gptl_pins_end(struct gptl_ni *ni)
 	struct gptl_pins *p;
 	unsigned long md;
 
+	recent_forget(ni, false);
 	xa_for_each(&ni->pins, md, p)
 		gptl_pins_drop(xa_erase(&ni->pins, md));
 	xa_destroy(&ni->pins);
@@ -217,8 +284,7 @@ static struct gptl_pins *pins_of(struct gptl_ni *t, u32 md, u64 addr, u64 len)
 
 	rcu_read_lock();
 	p = xa_load(&t->pins, md);
-	if (p && (READ_ONCE(p->stale) || addr < p->start || addr - p->start > p->len ||
-		  len > p->len - (addr - p->start) || !kref_get_unless_zero(&p->ref)))
+	if (p && (READ_ONCE(p->stale) || !covers(p, addr, len) || !kref_get_unless_zero(&p->ref)))
 		p = NULL;
 	rcu_read_unlock();
 	return p;
@@ -259,7 +325,7 @@ static int copy_pages(struct page **page, u32 n, u64 addr, u64 len, bool put, u6
 
 static int copy_pinned(const struct gptl_pins *p, u64 addr, u64 len, bool put, u64 own)
 {
-	u32 i = (u32)((addr - (p->start & PAGE_MASK)) >> PAGE_SHIFT);
+	u32 i = (u32)((addr - p->first) >> PAGE_SHIFT);
 
 	return copy_pages(p->page + i, p->n - i, addr, len, put, own);
 }

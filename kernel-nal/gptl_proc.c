@@ -167,6 +167,7 @@ static struct gptl_ni *ni_new(const struct gptl_open *a)
 	INIT_WORK(&ni->sweep, gptl_sweep);
 	init_waitqueue_head(&ni->wq);
 	xa_init(&ni->pins);
+	spin_lock_init(&ni->recent_lock);
 	ni->slot = a->slot;
 	ni->max_getput = a->max_getput;
 	ni->mm = current->mm;
