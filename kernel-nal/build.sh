@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# build.sh KDIR OUTDIR - build portals_gp.ko against the kernel headers in KDIR, in OUTDIR. The last line of the output is
+# build.sh KDIR OUTDIR - build portals_gp.ko against the kernel headers in KDIR, in OUTDIR. The last line of
+# the output is
 # the module's path. Nothing is written into the source tree. A warning of the compiler is an error.
 src=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 [ $# = 2 ] || { echo "usage: build.sh KDIR OUTDIR" >&2; exit 2; }

@@ -2,7 +2,8 @@
 /*
  * gptl_call.c - entries, descriptors, queues, access control: the arguments of a process, checked, for the core
  *
- * The core's owner side trusts its caller for some things; these are checked here: that a queue exists, that options are
+ * The core's owner side trusts its caller for some things; these are checked here: that a queue exists, that
+ * options are
  * known, that a vector has been copied. Memory is pinned before the core hears of a descriptor, since that may sleep.
  */
 #include <linux/slab.h>

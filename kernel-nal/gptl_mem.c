@@ -2,7 +2,8 @@
 /*
  * gptl_mem.c - memory of processes: pinned when a descriptor is attached, or looked up when somebody copies
  *
- * Addresses are what counts: an operation knows the addresses of its descriptor's memory in its owner's space. Pages that
+ * Addresses are what counts: an operation knows the addresses of its descriptor's memory in its owner's space.
+ * Pages that
  * were pinned for that place are a shortcut to them. They are used as long as the owner's mapping is the one that was
  * there when they were pinned: an MMU notifier withdraws them when it is unmapped, moved or thrown away, or when the
  * process ends, and gives them back. From then on addresses are looked up, and fail where nothing is mapped.
@@ -87,7 +88,10 @@ void gptl_pins_drop(struct gptl_pins *p)
 		kref_put(&p->ref, pins_free);
 }
 
-/* The pages of the current process at [@start, @start + @len). 0, also where they cannot be pinned but may be looked up. */
+/*
+ * The pages of the current process at [@start, @start + @len). 0, also where they cannot be pinned but may
+ * be looked up.
+ */
 static int pin_pages(struct gptl_ni *ni, struct gptl_pins *p, u64 first, u32 n)
 {
 	u32 got = 0;

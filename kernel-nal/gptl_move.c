@@ -2,7 +2,8 @@
 /*
  * gptl_move.c - put, get, exchange, atomic operation, between processes of this node
  *
- * The caller's system call does it all: it charges its own descriptor, matches in the target's lists, copies between its
+ * The caller's system call does it all: it charges its own descriptor, matches in the target's lists, copies
+ * between its
  * own memory and the target's pages, logs both sides' events, and wakes those who sleep for them. Matching and logging
  * are done with bottom halves off (gptl_env.h); the copy is not, it may fault and be preempted. A record of the
  * operation (struct p3l_op) keeps the target's descriptor in use meanwhile. Nothing waits for the target.
@@ -457,7 +458,8 @@ again:
 
 static bool sane(const struct gptl_move *a)
 {
-	if (a->type < P3L_PUT || a->type > P3L_MSWAP || a->ack > 1 || a->put.gen > P3L_GEN_MASK || a->get.gen > P3L_GEN_MASK)
+	if (a->type < P3L_PUT || a->type > P3L_MSWAP || a->ack > 1 || a->put.gen > P3L_GEN_MASK ||
+	    a->get.gen > P3L_GEN_MASK)
 		return false;
 	return !p3l_is_atomic(a->type) || a->len == 2 || a->len == 4 || a->len == 8;
 }

@@ -2,7 +2,8 @@
 /*
  * gptl_proc.c - jobs, and the interfaces of their processes
  *
- * A job is what ranks of one node have in common: user, secret key, job id, node id, size. The first to come makes it, and it
+ * A job is what ranks of one node have in common: user, secret key, job id, node id, size. The first to come
+ * makes it, and it
  * takes nobody in any more as soon as one has left, so that ranks that start again meet each other and not those that
  * are still leaving. Being of the same job of the same user is the permission that every operation needs; it is checked
  * here, once, and what can be reached later is only what its owner has put into descriptors.

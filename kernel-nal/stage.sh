@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# stage.sh OUTDIR - what Kbuild needs, in one folder, from this source tree. What is unchanged there is left alone, so that
+# stage.sh OUTDIR - what Kbuild needs, in one folder, from this source tree. What is unchanged there is left
+# alone, so that
 # make builds only what has changed. Also the way to make a source folder for DKMS.
 src=$(cd "$(dirname "$0")/.." && pwd) && out=$1 || exit 1
 put()	# FOLDER FILE...

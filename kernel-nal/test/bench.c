@@ -3,7 +3,8 @@
  * bench.c - what the calls of an interface in the kernel cost, in bare system calls and in copies of the kernel's
  *
  * Two ranks (tests/common/multi); the first one measures, the other one waits. TAP with numbers behind it, as lines
- * "# figure NAME VALUE UNIT". Figures are ratios of loops in the same run: in a guest without hardware support times say
+ * "# figure NAME VALUE UNIT". Figures are ratios of loops in the same run: in a guest without hardware support
+ * times say
  * little. BENCH_CHECK=1: those that there is a limit for fail when it is exceeded.
  */
 #define _GNU_SOURCE

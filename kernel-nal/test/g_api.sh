@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# g_api.sh [long] - the API suite on an interface in the kernel, by two ranks; the conformance scripts; then the module goes
+# g_api.sh [long] - the API suite on an interface in the kernel, by two ranks; the conformance scripts; then
+# the module goes
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
 ok $? "the module is loaded"

@@ -15,7 +15,8 @@ wait
 kmod rmmod portals_gp
 ok $? "the module is unloaded"
 for i in 1 2 3 4 5; do
-	kmod insmod "$KO" && PTL_KERNEL=yes timeout 30 "$(prog tests/api/t_init)" > out 2>&1 && kmod rmmod portals_gp || break
+	kmod insmod "$KO" && PTL_KERNEL=yes timeout 30 "$(prog tests/api/t_init)" > out 2>&1 &&
+		kmod rmmod portals_gp || break
 done
 ok $([ "$i" = 5 ]; echo $?) "loaded, used and unloaded five times"
 finish

@@ -57,12 +57,16 @@ multi=$P3_BUILD/tests/common/multi	# -n RANKS COMMAND...: ranks of one job
 # A program of the build, without libtool's wrapper.
 prog()	# PATH
 {
-	if [ -x "$P3_BUILD/${1%/*}/.libs/${1##*/}" ]; then echo "$P3_BUILD/${1%/*}/.libs/${1##*/}"; else echo "$P3_BUILD/$1"; fi
+	if [ -x "$P3_BUILD/${1%/*}/.libs/${1##*/}" ]; then
+		echo "$P3_BUILD/${1%/*}/.libs/${1##*/}"
+	else
+		echo "$P3_BUILD/$1"
+	fi
 }
 
 finish()
 {
-	dmesg | grep -E 'BUG|WARNING:|Oops|KASAN|kmemleak|possible (recursive|circular)|INFO: task|refcount|list_(add|del) corr' > log
+	dmesg | grep -E 'BUG:|WARNING:|Oops|KASAN|kmemleak|possible (recursive|circular)|INFO: task|corrupt' > log
 	ok $([ -s log ]; echo $((1 - $?))) "the kernel log has no warning"
 	sed 's/^/# /' log | head -n 40
 	echo "1..$n"

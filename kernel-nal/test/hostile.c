@@ -57,8 +57,9 @@ static int device(void)
 
 static struct gptl_open good_open(uint32_t slot, uint32_t size, uint32_t key)
 {
-	struct gptl_open o = { .abi = GPTL_ABI, .layout = P3L_VERSION, .jid = 1, .nid = 1, .pid = 100 + slot, .slot = slot,
-			       .size = size, .max_me = 256, .max_md = 256, .max_eq = 8, .max_pt = 7, .max_ac = 1,
+	struct gptl_open o = { .abi = GPTL_ABI, .layout = P3L_VERSION, .jid = 1, .nid = 1, .pid = 100 + slot,
+			       .slot = slot, .size = size,
+			       .max_me = 256, .max_md = 256, .max_eq = 8, .max_pt = 7, .max_ac = 1,
 			       .max_me_list = 256, .max_iov = 16, .max_getput = 64, .index_from = 16,
 			       .space = 1 << 20 };
 
@@ -115,7 +116,8 @@ static void t_rules(void)
 	pid_t child;
 	char *l;
 
-	ok(fd >= 0 && !ioctl(fd, GPTL_HELLO, &h) && h.abi == GPTL_ABI && h.layout == P3L_VERSION, "it says its versions");
+	ok(fd >= 0 && !ioctl(fd, GPTL_HELLO, &h) && h.abi == GPTL_ABI && h.layout == P3L_VERSION,
+	   "it says its versions");
 	ok(ioctl(fd, GPTL_ME_ATTACH, &p) == -1 && errno == EINVAL, "padding must be zero");
 	p.pad = 0;
 	ok(ioctl(fd, GPTL_ME_ATTACH, &p) == -1 && errno == ENOTCONN, "no call before there is an interface");
@@ -132,7 +134,8 @@ static void t_rules(void)
 	ok(ioctl(fd, _IOC(_IOC_WRITE, GPTL_MAGIC, _IOC_NR(GPTL_MD_UNLINK), sizeof(longer)), &longer) == PTL_MD_INVALID,
 	   "a newer, longer structure with zeros behind what is known is taken");
 	longer.more = 1;
-	ok(ioctl(fd, _IOC(_IOC_WRITE, GPTL_MAGIC, _IOC_NR(GPTL_MD_UNLINK), sizeof(longer)), &longer) == -1 && errno == E2BIG,
+	ok(ioctl(fd, _IOC(_IOC_WRITE, GPTL_MAGIC, _IOC_NR(GPTL_MD_UNLINK), sizeof(longer)), &longer) == -1 &&
+	   errno == E2BIG,
 	   "one with more is refused");
 	ok(ioctl(fd, _IOC(_IOC_WRITE, GPTL_MAGIC, _IOC_NR(GPTL_EQ_FREE), 4), &longer) == PTL_EQ_INVALID,
 	   "an older, shorter one is filled with zeros");
@@ -288,7 +291,8 @@ static void work_until_killed(uint32_t slot, uint32_t size, uint32_t key)
 		put(fd, md, (uint32_t)next() % size);
 		if (next() % 16 == 0 && ioctl(fd, GPTL_EQ_ALLOC, &q) == PTL_OK) {
 			uint32_t place = q.eq.idx;
-			struct gptl_wait w = { .eqs = (uintptr_t)&place, .n = 1, .timeout_ns = (int64_t)(next() % 100000) };
+			struct gptl_wait w = { .eqs = (uintptr_t)&place, .n = 1,
+					       .timeout_ns = (int64_t)(next() % 100000) };
 
 			ioctl(fd, GPTL_WAIT, &w);
 			ioctl(fd, GPTL_EQ_FREE, &q.eq);

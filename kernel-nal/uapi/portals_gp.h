@@ -2,7 +2,8 @@
 /*
  * portals_gp.h - the interface between a process and the kernel module portals_gp: /dev/portals
  *
- * One open file is one network interface (NI) of one process. GPTL_OPEN makes it, GPTL_MEET waits for the other ranks of
+ * One open file is one network interface (NI) of one process. GPTL_OPEN makes it, GPTL_MEET waits for the
+ * other ranks of
  * the node; then each Portals call is one ioctl. A call answers with 0 or a Portals return code (a number above 0), or
  * -1 and errno where it was no call at all: EINVAL (padding, numbers out of range), EFAULT, EINTR, EPERM (another
  * process than the one that has opened, or no memory of its own any more), ENOMEM, E2BIG, ENOTTY.
@@ -82,7 +83,7 @@ struct gptl_post {
 	uint8_t unlink, pos, op, pad8;	/* of the entry, where, of the descriptor: as in the Portals calls */
 	uint64_t bits, ignore;
 	struct gptl_md md;		/* vectors: start is the address of ptl_md_iovec_t[length] */
-	uint64_t old, old_iov;		/* GPTL_MD_UPDATE: where to write struct gptl_md of before, and its vector; 0: nowhere */
+	uint64_t old, old_iov;		/* GPTL_MD_UPDATE: where to write what was before, and its vector; or 0 */
 	uint32_t old_iov_n, change;	/* change 0: only look */
 	uint32_t test_eq, pad;		/* as md.eq; 0: no condition */
 };

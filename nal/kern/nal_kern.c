@@ -6,7 +6,8 @@
  * number of events that we have read of each queue. How the calls are made of these: portals/api/kern_*.c; what they
  * mean: kernel-nal/uapi/portals_gp.h.
  *
- * Nothing here has a lock: the file and the mappings are there from start() to stop(), and the table of pids only fills.
+ * Nothing here has a lock: the file and the mappings are there from start() to stop(), and the table of pids
+ * only fills.
  */
 #include "config.h"
 
@@ -101,8 +102,8 @@ static int open_device(void)
 	}
 	if (!ioctl(fd, GPTL_HELLO, &h) && h.abi == GPTL_ABI && h.layout == P3L_VERSION)
 		return fd;
-	p3_error("PTL_KERNEL: the module portals_gp speaks version %u.%u, this library %u.%u", h.abi, h.layout, GPTL_ABI,
-		 P3L_VERSION);
+	p3_error("PTL_KERNEL: the module portals_gp speaks version %u.%u, this library %u.%u", h.abi, h.layout,
+		 GPTL_ABI, P3L_VERSION);
 	close(fd);
 	return -1;
 }

@@ -566,7 +566,8 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 		return PTL_EQ_INVALID;
 	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
 	if (p3_unlikely(!p.ni))
-		return p3a_kern_eq_wait(eqs, size, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev, which);
+		return p3a_kern_eq_wait(eqs, size, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev,
+					which);
 	for (int i = 0; i < size; i++)
 		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
 			*which = i;

@@ -36,7 +36,8 @@ static int descriptor(const struct nal_ni *ni, const ptl_md_t *md, ptl_unlink_t 
 	a->op = op == PTL_UNLINK;
 	if (p3_likely(p3a_eq_pack(ni, md->eq_handle, &a->md.eq)))
 		return PTL_OK;
-	return md->eq_handle >> 29 == P3A_EQ && (md->eq_handle >> 26 & 7) != ni->index ? PTL_MD_ILLEGAL : PTL_EQ_INVALID;
+	return md->eq_handle >> 29 == P3A_EQ && (md->eq_handle >> 26 & 7) != ni->index ? PTL_MD_ILLEGAL :
+											 PTL_EQ_INVALID;
 }
 
 /* An MD of an operation that has ended, as its event or the other side has said, is a moment later still in use. */

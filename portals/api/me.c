@@ -27,7 +27,8 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 	int rc = p3a_enter(pt ? out : NULL, nih, &ni);
 
 	if (p3_unlikely(rc == PTL_NI_INVALID)) {
-		rc = p3a_kern_me_attach(nih, &i, true, &(struct p3a_entry){ id, bits, ignore, unlink, PTL_INS_AFTER }, out);
+		rc = p3a_kern_me_attach(nih, &i, true,
+					&(struct p3a_entry){ id, bits, ignore, unlink, PTL_INS_AFTER }, out);
 		if (rc == PTL_OK)
 			*pt = i;
 		return rc;

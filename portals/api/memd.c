@@ -16,8 +16,8 @@ P3A_API int PtlMEMDAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(nih, P3A_NI);
 	if (!ni)
-		return p3a_kern_memd_attach(nih, pt, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, &md, op, me_out,
-					    md_out);
+		return p3a_kern_memd_attach(nih, pt, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, &md, op,
+					    me_out, md_out);
 	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_memd_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &a, op, &me, &mdr);

@@ -114,7 +114,8 @@ static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3
 	if (k->nal == P3_NAL_LOOP)
 		return &nal_loop;
 	if (k->kernel == P3_YES ||
-	    (k->kernel == P3_TRY && job->nodes == 1 && (k->nal == P3_NAL_AUTO || k->nal == P3_NAL_GP) && nal_kern_there()))
+	    (k->kernel == P3_TRY && job->nodes == 1 && (k->nal == P3_NAL_AUTO || k->nal == P3_NAL_GP) &&
+	     nal_kern_there()))
 		return &nal_kern;
 #ifdef HAVE_LIBEV
 	if (k->nal == P3_NAL_AP || k->locks == P3_LOCKS_MASTER)

@@ -68,7 +68,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "or fail. The same for all ranks of a job",					\
 	  "nal/gp/nal_gp.c, nal/ap/ap_start.c")						\
 	K(kernel, "PTL_KERNEL", tri, "no", P3_NO, P3_YES, "",				\
-	  "Generic Portals in the kernel, by /dev/portals, for a job on one node: every call is a system call: no; try: "	\
+	  "Generic Portals in the kernel, by /dev/portals, for a job on one node: every call is a system call; try: " \
 	  "where the device is; yes: or fail",								\
 	  "portals/api/ni.c, portals/rt/p3_rt.c")						\
 	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
