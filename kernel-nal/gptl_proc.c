@@ -17,7 +17,7 @@
 #include <linux/user_namespace.h>
 #include "gptl.h"
 
-#define NI_MAX	512			/* interfaces at a time: about 20 MiB each */
+#define NI_MAX	512			/* interfaces at a time: about 33 MiB each */
 
 static DEFINE_MUTEX(gptl_jobs_lock);
 static LIST_HEAD(jobs);

@@ -24,7 +24,7 @@
 #include "p3_rt.h"
 #include "portals_gp.h"
 
-#define SPACE	(8u << 20)	/* bytes for queues and vectors: all of it is memory of the kernel, from the start */
+#define SPACE	(16u << 20)	/* bytes for queues and vectors: all of it is memory of the kernel, from the start */
 
 struct priv {
 	int fd;

@@ -227,7 +227,7 @@ static int wait_in(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, int64_t
 		}
 		rc = sleep_for(ni, places, n, left);
 		if (p3_unlikely(rc != 0 && rc != -EINTR && rc != -ETIME))
-			return rc < 0 ? PTL_FAIL : rc;
+			return PTL_EQ_INVALID;	/* the file is not ours any more */
 	}
 }
 
