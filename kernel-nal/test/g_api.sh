@@ -7,7 +7,7 @@ kmod insmod "$KO"
 ok $? "the module is loaded"
 export PTL_KERNEL=yes
 short="t_put t_match t_get t_iovec t_eq t_atomic t_rules t_swap t_wild t_init"
-long="t_update t_bad t_again t_fork t_waiters t_exit t_told t_polled t_home"
+long="t_update t_bad t_again t_fork t_waiters t_exit t_told t_polled"
 for t in $short ${1:+$long}; do
 	tap "$t" 300 "$multi" -n 2 "$(prog tests/api/$t)"
 done
