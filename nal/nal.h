@@ -145,6 +145,17 @@ struct nal_ops {
 	int (*agree)(struct nal_ni *ni, int rc);
 	/* Optional: for NALs on the frame engine. */
 	void (*far)(const struct nal_ni *ni, struct nal_far *f);
+
+	/*
+	 * Optional: the state is not ours but the kernel's, and ni->l, like everything in it, can only be read. Then each
+	 * call is this one (@what: GPTL_* of portals_gp.h, @arg: its structure), and put() to progress() are never called.
+	 * A PTL_* code; -errno for what has none, -EINTR among them.
+	 */
+	int (*call)(struct nal_ni *ni, unsigned long what, void *arg);
+	/* There: events that have been read, of each queue; written by us, read by the kernel. */
+	uint32_t *(*claims)(struct nal_ni *ni);
+	/* There, too: all ranks of the node meet. 0, or not. */
+	int (*meet)(struct nal_ni *ni);
 };
 
 /*
@@ -189,6 +200,8 @@ extern const struct nal_ops nal_smartmap;
 extern const struct nal_ops nal_one_lock;	/* likewise, with one lock for all calls of the node: PTL_LOCKS=node */
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */
 extern const struct nal_ops nal_ap;	/* likewise */
+extern const struct nal_ops nal_kern;	/* Generic Portals in the kernel: /dev/portals */
+bool nal_kern_there(void);		/* may we open it? */
 extern const struct nal_ops nal_gp;	/* where libev is: HAVE_LIBEV of config.h */
 
 #endif

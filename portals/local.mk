@@ -38,10 +38,11 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib
 portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
 	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c \
-	portals/api/look.c portals/api/traffic.c
+	portals/api/look.c portals/api/traffic.c portals/api/kern.h portals/api/kern_post.c portals/api/kern_move.c \
+	portals/api/kern_eq.c
 nal_sources = nal/nal.h nal/smartmap/nal_smap.h nal/smartmap/nal_smartmap.c nal/smartmap/nal_inbox.c nal/smartmap/nal_move.c \
 	nal/smartmap/nal_hand.c nal/smartmap/nal_locks.c nal/smartmap/nal_own.c nal/smartmap/nal_start.c nal/smartmap/nal_together.h \
-	nal/smartmap/nal_together.c
+	nal/smartmap/nal_together.c nal/kern/nal_kern.c kernel-nal/uapi/portals_gp.h
 
 # A job seen from outside: for the library's dump, and for ptl_info.
 portals_look_sources = portals/look/look.h portals/look/why.c portals/look/talk.c
@@ -61,7 +62,8 @@ else
 EXTRA_DIST += $(model_sources)
 endif
 portals_libportals_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt \
-	-I$(top_srcdir)/portals/api -I$(top_srcdir)/portals/look -DP3_LIBEXECDIR='"$(pkglibexecdir)"'
+	-I$(top_srcdir)/portals/api -I$(top_srcdir)/portals/look \
+	-I$(top_srcdir)/kernel-nal/uapi -DP3_LIBEXECDIR='"$(pkglibexecdir)"'
 portals_libportals_la_LIBADD = nal/smartmap/libsmartmap.la $(LIBEV_LIBS)
 portals_libportals_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 include $(top_srcdir)/portals/trace/local.mk

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "p3a.h"
+#include "kern.h"
 
 static unsigned default_mask;
 static unsigned mask_of[P3A_MAX_NI];
@@ -44,7 +44,7 @@ P3A_API unsigned int PtlNIDebug(ptl_handle_ni_t h, unsigned int mask)
 	unsigned *word = &default_mask;
 
 	if (h != PTL_INVALID_HANDLE) {
-		ni = p3a_up ? p3a_ni_of(h, P3A_NI) : NULL;
+		ni = p3a_up ? p3a_any_of(h, P3A_NI) : NULL;
 		if (!ni)
 			return 0;
 		word = &mask_of[ni->index];
@@ -57,7 +57,7 @@ P3A_API int PtlTblDump(ptl_handle_ni_t h, int pt_index)
 	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
+	ni = p3a_any_of(h, P3A_NI);
 	if (!ni)
 		return PTL_NI_INVALID;
 	if (pt_index < -1 || (pt_index >= 0 && (uint32_t)pt_index > ni->l->max_pt))
@@ -75,7 +75,7 @@ P3A_API int PtlMEDump(ptl_handle_me_t h)
 	struct p3l_ref r;
 
 	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_ME);
+	ni = p3a_any_of(h, P3A_ME);
 	if (!ni)
 		return PTL_ME_INVALID;
 	r = p3a_ref(ni, h);
@@ -93,7 +93,7 @@ P3A_API int PtlNIEqDump(ptl_handle_ni_t h)
 	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
+	ni = p3a_any_of(h, P3A_NI);
 	if (!ni)
 		return PTL_NI_INVALID;
 	p3a_dump_eqs(STDERR_FILENO, ni->l);
@@ -120,7 +120,9 @@ P3A_API int PtlProgress(ptl_handle_any_t h, ptl_time_t timeout_ms)
 
 	if (rc != PTL_OK)
 		return rc;
-	ni = p3a_ni_of(nih, P3A_NI);
+	ni = p3a_any_of(nih, P3A_NI);
+	if (ni->nal->call)
+		return p3a_kern_progress(ni, ns);
 	ni->nal->progress(ni, 0, NULL);
 	if (!timeout_ms)
 		return PTL_OK;

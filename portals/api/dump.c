@@ -103,6 +103,8 @@ void p3a_dump(int fd)
 			dump_ni(fd, p3a_table[i]);
 			p3a_look_dump(fd, p3a_table[i]);
 		}
+	if (p3a_kernel)
+		dump_ni(fd, p3a_kernel);
 }
 
 /* A wait goes on: note when it began, and tell once when it has lasted for PTL_HANG_DUMP_S. */

@@ -7,7 +7,7 @@
  */
 #include <sched.h>
 #include <time.h>
-#include "p3a.h"
+#include "kern.h"
 #include "p3_rt.h"
 
 #define STREAM		3		/* events in a row, nothing sent in between */
@@ -54,7 +54,7 @@ P3A_API int PtlEQAlloc(ptl_handle_ni_t nih, ptl_size_t count, ptl_eq_handler_t h
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(nih, P3A_NI);
 	if (!ni)
-		return PTL_NI_INVALID;
+		return p3a_kern_eq_alloc(nih, count, handler, out);
 	if (!count) {			/* SPEC-NOTES: a queue of no events */
 		*out = PTL_EQ_NONE;
 		return PTL_OK;
@@ -81,7 +81,7 @@ P3A_API int PtlEQFree(ptl_handle_eq_t h)
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
 	if (!ni || !p3a_eq_valid(ni, h))
-		return PTL_EQ_INVALID;
+		return p3a_kern_eq_free(h);
 	/* the ring stays: another thread may be waiting there */
 	p3_store_rel(&ni->eq[h & 0xffff].gen, NAL_EQ_GONE);
 	if (!ni->env.single)
@@ -156,6 +156,17 @@ static __attribute__((noinline)) const struct p3l_md *older(struct nal_ni *ni, u
 							    const struct p3l_slot *s)
 {
 	return p3l_md_shown(ni->l, md, ni->eq[eq].packed, s);
+}
+
+bool p3a_event_show(struct nal_ni *ni, uint32_t eq, const struct p3l_slot *s, ptl_event_t *ev)
+{
+	const struct p3l_md *md = md_of(ni, s);
+	bool old = p3_load(&md->older);
+
+	expand(ni, s, old ? older(ni, eq, md, s) : md, ev);
+	number(&(struct nal_eq){ .straight = 0 }, s, ev);
+	P3_PROBE1(event_get, ev);
+	return old;
 }
 
 /* With threads. Until the event has been shown it counts as unread: its MD is neither used again nor updated. */
@@ -282,7 +293,7 @@ static int get(ptl_handle_eq_t h, ptl_event_t *ev, bool take)
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_EQ);
 	if (!ni || !p3a_eq_valid(ni, h))
-		return PTL_EQ_INVALID;
+		return p3a_kern_eq_get(h, ev, take);
 	if (ready(ni, eq))
 		return fetch(ni, eq, ev, take);
 	if (soon(ni, eq))
@@ -540,7 +551,7 @@ P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)
 	P3A_CHECK_UP();
 	p.ni = p3a_ni_of(h, P3A_EQ);
 	if (!p.ni || !p3a_eq_valid(p.ni, h))
-		return PTL_EQ_INVALID;
+		return p3a_kern_eq_wait(&h, 1, -1, ev, &which);
 	return wait_any(&p, -1, ev, &which);
 }
 
@@ -554,6 +565,9 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 	if (size <= 0)
 		return PTL_EQ_INVALID;
 	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
+	if (p3_unlikely(!p.ni))
+		return p3a_kern_eq_wait(eqs, size, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev,
+					which);
 	for (int i = 0; i < size; i++)
 		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
 			*which = i;

@@ -46,7 +46,7 @@ static int meet(int (*barrier)(int64_t (*meantime)(void *), void *))
 	struct p3l_wait w;
 	int rc;
 
-	if (!ni)
+	if (!ni || ni->nal->call)	/* the state of one in the kernel is not ours to write */
 		return barrier(meanwhile, &b);
 	p3l_wait_begin(&ni->env, ni->l, P3L_WAIT_PEERS, 0, ni->n_peers, &w);
 	rc = barrier(meanwhile, &b);
@@ -57,6 +57,7 @@ static int meet(int (*barrier)(int64_t (*meantime)(void *), void *))
 P3A_API int PtlRtBarrier_np(void)
 {
 	const struct p3_rt_job *j;
+	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
 	j = p3_rt_get(NULL);
@@ -67,8 +68,11 @@ P3A_API int PtlRtBarrier_np(void)
 	if (p3_rt_has_kvs(j))
 		return meet(p3_rt_barrier_between) ? PTL_FAIL : PTL_OK;
 	/* started by hand: only those on this node can be asked */
-	if (!p3_load_acq(&p3a_open_ni) || j->nodes > 1)
+	ni = p3_load_acq(&p3a_open_ni);
+	if (!ni || j->nodes > 1)
 		return PTL_FAIL;
+	if (ni->nal->meet)
+		return ni->nal->meet(ni) ? PTL_FAIL : PTL_OK;
 	return meet(smartmap_barrier_between) ? PTL_FAIL : PTL_OK;
 }
 

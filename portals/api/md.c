@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* md.c - calls on memory descriptors: check the arguments, ask the NAL about the memory, then the core */
-#include "p3a.h"
+#include "kern.h"
 #include "p3l_post.h"
 
 _Static_assert(sizeof(struct p3l_iov) == sizeof(ptl_md_iovec_t) &&
@@ -54,7 +54,7 @@ P3A_API int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t op, ptl_ha
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(me, P3A_ME);
 	if (!ni)
-		return PTL_ME_INVALID;
+		return p3a_kern_md_attach(me, &md, op, out);
 	rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
 		rc = p3l_md_attach(&ni->env, ni->l, p3a_ref(ni, me), &a, op, &r);
@@ -70,6 +70,8 @@ P3A_API int PtlMDBind(ptl_handle_ni_t nih, ptl_md_t md, ptl_unlink_t op, ptl_han
 	struct p3l_ref r;
 	int rc = p3a_enter(out, nih, &ni);
 
+	if (p3_unlikely(rc == PTL_NI_INVALID))
+		return p3a_kern_md_bind(nih, &md, op, out);
 	if (rc == PTL_OK)
 		rc = p3a_md_args(ni, &md, &a);
 	if (rc == PTL_OK)
@@ -86,7 +88,9 @@ P3A_API int PtlMDUnlink(ptl_handle_md_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
-	rc = ni ? p3l_md_unlink(&ni->env, ni->l, p3a_ref(ni, h)) : PTL_MD_INVALID;
+	if (p3_unlikely(!ni))
+		return p3a_kern_md_unlink(h);
+	rc = p3l_md_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_MD_IN_USE) && p3a_settled(ni))
 		rc = p3l_md_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_MD_IN_USE))
@@ -116,7 +120,7 @@ P3A_API int PtlMDUpdate(ptl_handle_md_t h, ptl_md_t *old_md, ptl_md_t *new_md, p
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_MD);
 	if (!ni)
-		return PTL_MD_INVALID;
+		return p3a_kern_md_update(h, old_md, new_md, eq);
 	test = test_queue(ni, eq);
 	if (test == -2)
 		return PTL_EQ_INVALID;
@@ -155,8 +159,11 @@ P3A_API int PtlMEMDPost(ptl_handle_ni_t nih, ptl_handle_me_t base, ptl_process_i
 	int test, rc = p3a_enter(me_out, nih, &ni);
 	bool alone;
 
-	if (p3_unlikely(rc != PTL_OK))
-		return rc;
+	if (p3_unlikely(rc != PTL_OK)) {
+		struct p3a_entry e = { id, bits, ignore, unlink, pos };
+
+		return rc == PTL_NI_INVALID ? p3a_kern_memd_post(nih, base, &e, &md, op, me_out, md_out, eq) : rc;
+	}
 	if (p3_unlikely((base ^ nih) >> 26 != (P3A_ME ^ P3A_NI) << 3))	/* an entry, of the same interface */
 		return PTL_ME_INVALID;
 	at = p3a_ref(ni, base);

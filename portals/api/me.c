@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* me.c - calls on match entries: check the arguments, then the core (portals/lib/me.c) */
-#include "p3a.h"
+#include "kern.h"
 
 P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t id, ptl_match_bits_t bits,
 			ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos, ptl_handle_me_t *out)
@@ -9,6 +9,8 @@ P3A_API int PtlMEAttach(ptl_handle_ni_t nih, ptl_pt_index_t pt, ptl_process_id_t
 	struct p3l_ref r;
 	int rc = p3a_enter(out, nih, &ni);
 
+	if (p3_unlikely(rc == PTL_NI_INVALID))
+		return p3a_kern_me_attach(nih, &pt, false, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, out);
 	if (rc == PTL_OK)
 		rc = p3l_me_attach(&ni->env, ni->l, pt, id, bits, ignore, unlink, pos, &r);
 	if (rc == PTL_OK)
@@ -24,6 +26,13 @@ P3A_API int PtlMEAttachAny(ptl_handle_ni_t nih, ptl_pt_index_t *pt, ptl_process_
 	uint32_t i;
 	int rc = p3a_enter(pt ? out : NULL, nih, &ni);
 
+	if (p3_unlikely(rc == PTL_NI_INVALID)) {
+		rc = p3a_kern_me_attach(nih, &i, true,
+					&(struct p3a_entry){ id, bits, ignore, unlink, PTL_INS_AFTER }, out);
+		if (rc == PTL_OK)
+			*pt = i;
+		return rc;
+	}
 	if (rc != PTL_OK)
 		return rc;
 	for (i = ni->l->max_pt + 1; i-- > 0;) {	/* from the top; 112-127 belong to our own layers */
@@ -53,7 +62,7 @@ P3A_API int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bit
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(base, P3A_ME);
 	if (!ni)
-		return PTL_ME_INVALID;
+		return p3a_kern_me_insert(base, &(struct p3a_entry){ id, bits, ignore, unlink, pos }, out);
 	rc = p3l_me_insert(&ni->env, ni->l, p3a_ref(ni, base), id, bits, ignore, unlink, pos, &r);
 	if (rc == PTL_OK)
 		*out = p3a_handle(ni, P3A_ME, r.idx, r.gen);
@@ -67,7 +76,9 @@ P3A_API int PtlMEUnlink(ptl_handle_me_t h)
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_ME);
-	rc = ni ? p3l_me_unlink(&ni->env, ni->l, p3a_ref(ni, h)) : PTL_ME_INVALID;
+	if (p3_unlikely(!ni))
+		return p3a_kern_me_unlink(h);
+	rc = p3l_me_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_ME_IN_USE) && p3a_settled(ni))
 		rc = p3l_me_unlink(&ni->env, ni->l, p3a_ref(ni, h));
 	if (p3_unlikely(rc == PTL_ME_IN_USE))

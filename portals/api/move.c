@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* move.c - calls that start an operation: put, get, exchange, and their region forms */
-#include "p3a.h"
+#include "kern.h"
 
 static void fill_hdr(const struct nal_ni *ni, struct p3l_hdr *h, uint8_t type, ptl_pt_index_t pt, ptl_ac_index_t ac,
 		     ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
@@ -40,6 +40,26 @@ static inline uint64_t whole(ptl_process_id_t id)
 		return rc_;				\
 	} while (0)
 
+/* What it is for an interface in the kernel. Functions of their own: the structure must not be made on the usual way. */
+static __attribute__((noinline)) int kern_put(ptl_handle_md_t md, uint64_t loff, uint64_t len, ptl_ack_req_t ack,
+					      ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+					      ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	return p3a_kern_move(&(struct p3a_move){ .type = P3L_PUT, .ack = ack == PTL_ACK_REQ, .put = md,
+						 .get = PTL_HANDLE_NONE, .put_off = loff, .len = len,
+						 .target = target, .pt = pt, .ac = ac, .bits = bits,
+						 .roffset = roffset, .hdr_data = hdr_data });
+}
+
+static __attribute__((noinline)) int kern_get(ptl_handle_md_t md, uint64_t loff, uint64_t len, ptl_process_id_t target,
+					      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
+					      ptl_size_t roffset)
+{
+	return p3a_kern_move(&(struct p3a_move){ .type = P3L_GET, .put = PTL_HANDLE_NONE, .get = md, .get_off = loff,
+						 .len = len, .target = target, .pt = pt, .ac = ac, .bits = bits,
+						 .roffset = roffset });
+}
+
 static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
 		      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
 		      ptl_hdr_data_t hdr_data)
@@ -52,7 +72,7 @@ static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(mdh, P3A_MD);
 	if (p3_unlikely(!ni))
-		return PTL_MD_INVALID;
+		return kern_put(mdh, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
 	slot = (uint32_t)ni->nal->find(ni, target);	/* of wildcards: none */
 	if (p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
 	    ni->nal->put_small(ni, slot, p3a_ref(ni, mdh), loff, len, pt, bits, hdr_data))
@@ -105,7 +125,7 @@ static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(mdh, P3A_MD);
 	if (p3_unlikely(!ni))
-		return PTL_MD_INVALID;
+		return kern_get(mdh, loff, len, target, pt, ac, bits, roffset);
 	if (p3_unlikely(target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY))
 		return PTL_PROCESS_INVALID;
 	fill_hdr(ni, &h, P3L_GET, pt, ac, bits, roffset, 0);
@@ -144,7 +164,7 @@ P3A_API int PtlMDMDCopy(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_inde
 	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
-	ni = p3a_ni_of(md, P3A_MD);
+	ni = p3a_any_of(md, P3A_MD);
 	if (!ni)
 		return PTL_MD_INVALID;
 	if (target.nid != ni->l->nid)
@@ -185,6 +205,10 @@ static int getput(uint8_t type, ptl_handle_md_t gmd, uint64_t goff, ptl_handle_m
 
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(gmd, P3A_MD);
+	if (!ni && p3a_kernel_of(gmd, P3A_MD))
+		return p3a_kern_move(&(struct p3a_move){ .type = type, .put = pmd, .get = gmd, .put_off = poff, .len = len,
+							 .get_off = goff, .target = target, .pt = pt, .ac = ac,
+							 .bits = bits, .roffset = roffset, .hdr_data = hdr_data });
 	if (!ni || pmd >> 29 != P3A_MD)
 		return PTL_MD_INVALID;
 	if (target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY)

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "p3a.h"
+#include "kern.h"
 #include "look.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
@@ -46,7 +46,7 @@ static void in_child(void)
 	p3a_up = false;
 	for (int i = 0; i < P3A_MAX_NI; i++)
 		p3a_table[i] = NULL;
-	p3a_open_ni = NULL;
+	p3a_open_ni = p3a_kernel = NULL;
 	refused = NULL;
 	p3a_lock_ = 0;
 	p3a_waiting = 0;
@@ -113,6 +113,10 @@ static const struct nal_ops *choose(const struct p3_rt_job *job, const struct p3
 {
 	if (k->nal == P3_NAL_LOOP)
 		return &nal_loop;
+	if (k->kernel == P3_YES ||
+	    (k->kernel == P3_TRY && job->nodes == 1 && (k->nal == P3_NAL_AUTO || k->nal == P3_NAL_GP) &&
+	     nal_kern_there()))
+		return &nal_kern;
 #ifdef HAVE_LIBEV
 	if (k->nal == P3_NAL_AP || k->locks == P3_LOCKS_MASTER)
 		return &nal_ap;
@@ -204,7 +208,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 		ni = open_ni(iface, pid, desired, &rc);
 		if (!ni)
 			goto out;
-		p3_store_rel(&p3a_table[ni->index], ni);
+		p3_store_rel(ni->nal->call ? &p3a_kernel : &p3a_table[ni->index], ni);
 		p3_store_rel(&p3a_open_ni, ni);
 		p3a_dump_setup();
 		p3a_debug_open(ni);
@@ -227,8 +231,10 @@ static void close_ni(struct nal_ni *ni)
 		p3a_debug_close(ni);
 		p3_store_rel(&p3a_open_ni, NULL);
 		p3_store_rel(&p3a_table[ni->index], NULL);
+		p3_store_rel(&p3a_kernel, NULL);
 		p3a_send_home(ni);
-		p3a_traffic_close(ni);
+		if (!ni->nal->call)
+			p3a_traffic_close(ni);
 	}
 	p3a_look_phase(ni, LOOK_LEAVES);
 	ni->nal->stop(ni);
@@ -242,7 +248,7 @@ P3A_API int PtlNIFini(ptl_handle_ni_t h)
 
 	P3A_CHECK_UP();
 	lock();
-	ni = p3a_ni_of(h, P3A_NI);
+	ni = p3a_any_of(h, P3A_NI);
 	if (ni && --ni->refs == 0)
 		close_ni(ni);
 	unlock();
@@ -257,6 +263,8 @@ P3A_API void PtlFini(void)
 	for (int i = 0; i < P3A_MAX_NI; i++)
 		if (p3a_table[i])
 			close_ni(p3a_table[i]);
+	if (p3a_kernel)
+		close_ni(p3a_kernel);
 	if (refused)
 		close_ni(refused);
 	p3a_up = false;
@@ -283,7 +291,7 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 		{ PTL_SR_CORRUPT_NP, offsetof(struct p3l_stats, corrupt) },
 	};
 	struct nal_ni *ni;
-	int rc = p3a_enter(status, h, &ni);
+	int rc = p3a_enter_any(status, h, &ni);
 	uint64_t v;
 	uint32_t i;
 
@@ -309,7 +317,7 @@ P3A_API int PtlNIStatus(ptl_handle_ni_t h, ptl_sr_index_t index, ptl_sr_value_t 
 P3A_API int PtlNIDist(ptl_handle_ni_t h, ptl_process_id_t id, unsigned long *distance)
 {
 	struct nal_ni *ni;
-	int slot, rc = p3a_enter(distance, h, &ni);
+	int slot, rc = p3a_enter_any(distance, h, &ni);
 
 	if (rc != PTL_OK)
 		return rc;
@@ -330,7 +338,7 @@ P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 		return PTL_SEGV;
 	P3A_CHECK_UP();
 	if (kind == P3A_NI || kind == P3A_ME || kind == P3A_MD || kind == P3A_EQ)
-		ni = p3a_ni_of(h, (enum p3a_kind)kind);
+		ni = p3a_any_of(h, (enum p3a_kind)kind);
 	if (!ni)
 		return PTL_HANDLE_INVALID;
 	*out = p3a_ni_handle(ni);
@@ -340,7 +348,7 @@ P3A_API int PtlNIHandle(ptl_handle_any_t h, ptl_handle_ni_t *out)
 P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
 {
 	struct nal_ni *ni;
-	int rc = p3a_enter(uid, h, &ni);
+	int rc = p3a_enter_any(uid, h, &ni);
 
 	if (rc == PTL_OK)
 		*uid = ni->uid;
@@ -350,7 +358,7 @@ P3A_API int PtlGetUid(ptl_handle_ni_t h, ptl_uid_t *uid)
 P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
 {
 	struct nal_ni *ni;
-	int rc = p3a_enter(jid, h, &ni);
+	int rc = p3a_enter_any(jid, h, &ni);
 
 	if (rc == PTL_OK)
 		*jid = ni->jid;
@@ -360,7 +368,7 @@ P3A_API int PtlGetJid(ptl_handle_ni_t h, ptl_jid_t *jid)
 P3A_API int PtlGetId(ptl_handle_ni_t h, ptl_process_id_t *id)
 {
 	struct nal_ni *ni;
-	int rc = p3a_enter(id, h, &ni);
+	int rc = p3a_enter_any(id, h, &ni);
 
 	if (rc == PTL_OK)
 		*id = (ptl_process_id_t){ ni->l->nid, ni->l->pid };
@@ -381,7 +389,7 @@ P3A_API int PtlACEntry(ptl_handle_ni_t h, ptl_ac_index_t ac, ptl_process_id_t id
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(h, P3A_NI);
 	if (!ni)
-		return PTL_NI_INVALID;
+		return p3a_kern_ac(h, ac, id, uid, jid, pt);
 	if (ac > ni->l->max_ac)
 		return PTL_AC_INDEX_INVALID;
 	if (pt != PTL_PT_INDEX_ANY && pt > ni->l->max_pt)
@@ -400,7 +408,7 @@ P3A_API int PtlPTPolled_np(ptl_handle_ni_t h, ptl_pt_index_t pt, int on)
 	struct nal_ni *ni;
 
 	P3A_CHECK_UP();
-	ni = p3a_ni_of(h, P3A_NI);
+	ni = p3a_any_of(h, P3A_NI);
 	if (!ni)
 		return PTL_NI_INVALID;
 	if (pt > ni->l->max_pt)

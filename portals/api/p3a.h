@@ -30,6 +30,8 @@ void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t me);
 void p3a_dump_eqs(int fd, const struct p3l_ni *l);
 
 /* eq.c: waiting calls in the midst of other threads: how many there are; whoever sleeps looks again; all have left */
+/* The event of slot @s of queue @eq. True: its descriptor has been updated since. */
+bool p3a_event_show(struct nal_ni *ni, uint32_t eq, const struct p3l_slot *s, ptl_event_t *ev);
 extern uint32_t p3a_waiting;
 void p3a_wake(struct nal_ni *ni);
 void p3a_send_home(struct nal_ni *ni);
@@ -62,6 +64,7 @@ bool p3a_status(const struct p3l_ni *l, ptl_sr_index_t index, uint64_t *value);
 
 extern struct nal_ni *p3a_table[P3A_MAX_NI];
 extern struct nal_ni *p3a_open_ni;	/* the one that is in it */
+extern struct nal_ni *p3a_kernel;	/* the same, where its state is in the kernel; not in the table then (kern.h) */
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
 extern uint32_t p3a_lock_;		/* table, init, fini */
 
@@ -87,6 +90,17 @@ static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 	if (p3_unlikely(!ni) || (kind == P3A_NI && p3_unlikely((h & 0xffff) != ni->serial)))
 		return NULL;
 	ni->env.single = __libc_single_threaded;
+	return ni;
+}
+
+/* The interface of a handle of @kind, if its state is in the kernel. */
+static inline struct nal_ni *p3a_kernel_of(ptl_handle_any_t h, enum p3a_kind kind)
+{
+	struct nal_ni *ni = p3_load_acq(&p3a_kernel);
+
+	if (!ni || h >> 29 != (uint32_t)kind || (h >> 26 & 7) != ni->index ||
+	    (kind == P3A_NI && (h & 0xffff) != ni->serial))
+		return NULL;
 	return ni;
 }
 
