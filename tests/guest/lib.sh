@@ -5,8 +5,8 @@
 # Under CACHE, which other clones share: nothing there depends on this clone's files.
 #
 #	deb/		Debian's packages, as downloaded
-#	6.1/		root: kernel, modules, headers, busybox, kmod, unpacked. vmlinux: the kernel, uncompressed, base.gz: the
-#			first archive of the initramfs; kver: its version. Complete when .ready is there.
+#	6.1/		root: kernel, modules, headers, busybox, kmod, unpacked. vmlinux: the kernel, uncompressed,
+#			base.gz: the first archive of the initramfs; kver: its version. Complete when .ready is there.
 #	6.12/		root: headers only
 #	user/root	what the guest's programs need and this machine may not have: RDMA tools, perftest
 #	qemu/root	QEMU, where this machine has none
@@ -70,4 +70,25 @@ unpack()
 		f=$(ls -t "$CACHE/deb/${n}"_*.deb | head -n 1)
 		dpkg-deb -x "$f" "$into" || return 1
 	done
+}
+
+# The first archive of the initramfs: busybox, /init and the modules that it needs to see this machine's files.
+initramfs()	# DIR VERSION (without VERSION: a kernel that has them built in)
+{
+	local d=$1 m=$1/root/lib/modules/${2:-none} n=10 want f k
+	rm -rf "$d/ir"
+	mkdir -p "$d"/ir/{bin,m,proc,sys,dev,ro,rw,root}
+	cp "$CACHE/6.1/root/bin/busybox" "$d/ir/bin/"
+	for want in ${2:+virtio_pci 9pnet_virtio 9p overlay virtio-rng}; do
+		f=$(grep "^[^:]*/$want\.ko:" "$m/modules.dep") || continue
+		for k in $(echo "${f#*:}" | tr ' ' '\n' | tac) "${f%%:*}"; do
+			ls "$d"/ir/m/*-"$(basename "$k")" >/dev/null 2>&1 && continue
+			cp "$m/$k" "$d/ir/m/$n-$(basename "$k")"
+			n=$((n + 1))
+		done
+	done
+	cp "$here/init" "$d/ir/init"
+	chmod +x "$d/ir/init"
+	(cd "$d/ir" && find . | bin/busybox cpio -o -H newc 2>/dev/null | gzip -1) >"$d/base.gz"
+	rm -rf "$d/ir"
 }

@@ -35,7 +35,8 @@ rxe_up()
 {
 	local dev=dm0
 	user_side
-	modprobe -a rdma_rxe ib_uverbs rdma_ucm || return 1
+	modprobe -a rdma_rxe ib_uverbs rdma_ucm		# or built in
+	[ -d /sys/module/rdma_rxe ] || return 1
 	if [ -n "$(ls -d /sys/class/net/eth0 2>/dev/null)" ]; then
 		dev=eth0
 		ip link set eth0 mtu 1500

@@ -31,7 +31,8 @@ copy "$src/kernel-nal" knal
 copy "$src/kernel-nal/include" knal/include
 cc=gcc
 command -v gcc-12 >/dev/null && cc=gcc-12
-env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$kdir" M="$to" CC=$cc CONFIG_DEBUG_INFO_BTF_MODULES= modules >log 2>&1 || { tail -n 30 log >&2; exit 1; }
+env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$kdir" M="$to" CC=$cc CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+	>log 2>&1 || { tail -n 30 log >&2; exit 1; }
 if grep -iE 'warning|undefined' log | grep -v 'vmlinux\|compiler differs\|BTF' >&2; then
 	exit 1
 fi

@@ -32,7 +32,7 @@ if [ "$1" = --list ]; then
 	done
 	exit
 fi
-name=$1
+name=$1 P3_BUILD=${P3_BUILD:?where it was built}
 read -r _ script line < <(sed 's/#.*//' "${lists[@]}" | awk -v n="$name" '$1 == n')
 [ -n "${script:-}" ] || { echo "Bail out! no run '$name' in ${lists[*]}"; exit 1; }
 read -r -a options <<<"$line"
@@ -48,15 +48,17 @@ mkdir -p "$out"
 ko=
 if [ -x "$src/kernel-nal/build.sh" ]; then
 	mkdir -p "$P3_BUILD/tests/guest/ko-$kernel"
-	ko=$("$src/kernel-nal/build.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/ko-$kernel" 2>"$out/ko.log" | tail -n 1)
+	ko=$("$src/kernel-nal/build.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/ko-$kernel" \
+		2>"$out/ko.log" | tail -n 1)
 	[ -s "$ko" ] || { echo "not ok 1 - the module is built"; echo 1..1; tail -n 30 "$out/ko.log" >&2; exit 1; }
 fi
-self=$("$here/selftest_ko.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/self-$kernel" 2>"$out/self.log" | tail -n 1)
+self=$("$here/selftest_ko.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/self-$kernel" 2>"$out/self.log" |
+	tail -n 1)
 
 args=(-o "$out" -k "$kernel" -s "$(option smp 2)" -m "$(option mem 1G)" -t "$(option limit 120)")
 has two && args+=(-2)
 "$here/run" "${args[@]}" "$src/$script" "KO=$ko" "SELFTEST_KO=$self" "NAME=$name" "OPTIONS=${options[*]}" \
-	"T_SCALE=${T_SCALE:-1}" "T_ONLY=${T_ONLY:-}" 2>"$out/run.err"
+	"T_SCALE=${T_SCALE:-1}" "T_ONLY=${T_ONLY:-}" "RXE_ONLY=${RXE_ONLY:-}" 2>"$out/run.err"
 rc=$?
 
 # What the script has printed, renumbered, as there is something to add.
@@ -84,8 +86,8 @@ ok()	# STATUS NAME
 }
 [ $rc = 0 ] || [ $failed = 1 -a $rc -lt 97 ]
 ok $? "the guest ends well ($rc)"
-report='BUG:|BUG |Oops|KASAN|KCSAN|UBSAN|WARNING:|INFO: |cut here|possible (recursive|circular)|overwritten|unreferenced object|'
-report+='general protection|stack-protector|double free|Bad page|Objects remaining'
+report='BUG:|BUG |Oops|KASAN|KCSAN|UBSAN|WARNING:|INFO: |cut here|possible (recursive|circular)|overwritten|'
+report+='unreferenced object|general protection|stack-protector|double free|Bad page|Objects remaining'
 bad=0
 for d in "$out" "$out/2"; do
 	[ "$d" = "$out" ] || has two || continue
@@ -93,7 +95,10 @@ for d in "$out" "$out/2"; do
 	has verbose && continue
 	if grep -Eq "$report" "$d/dmesg" "$d/console" || [ -s "$d/kmemleak" ]; then
 		bad=1
-		{ grep -E -A 30 "$report" "$d/dmesg" || tail -n 60 "$d/console"; head -n 60 "$d/kmemleak"; } 2>/dev/null | head -n 120 >&2
+		{
+			grep -E -A 30 "$report" "$d/dmesg" || tail -n 60 "$d/console"
+			head -n 60 "$d/kmemleak"
+		} 2>/dev/null | head -n 120 >&2
 	fi
 done
 ok $bad "the kernel has nothing to complain of"

@@ -3,6 +3,7 @@
 # t_modules.sh - the modules compile against the headers of Debian's kernels, 6.1 and 6.12
 set -u
 . "$(dirname "$0")/lib.sh"
+: "${P3_BUILD:?where it was built}"
 n=0 failed=0
 for k in 6.1 6.12; do
 	why=$("$here/prepare" $k 2>&1 >/dev/null)
