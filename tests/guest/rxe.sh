@@ -52,3 +52,26 @@ rxe_up()
 }
 
 rxe_packets() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }
+
+# A launcher: ours, or Debian's.
+hydra()
+{
+	for MPT_HYDRA in "$MPT_BUILD/mpich-portals/bin/mpiexec.hydra" "$CACHE/user/root/usr/bin/mpiexec.hydra"; do
+		[ -x "$MPT_HYDRA" ] && export MPT_HYDRA && return
+	done
+	return 1
+}
+
+# built SECONDS COMMAND...: its output in said, its errors in err
+built()
+{
+	local limit=$1
+	shift
+	timeout -k 5 "$limit" "$@" >said 2>err </dev/null
+	local rc=$?
+	[ $rc = 0 ] || { echo "#### $* ($rc)"; tail -n 20 said; tail -n 40 err; } >&2
+	return $rc
+}
+
+# The engine of this build.
+export PTL_NIC=$P3_BUILD/nal/ap/ptl-nic
