@@ -13,8 +13,10 @@
 
 static void fill(unsigned char *b, size_t n, unsigned seed)
 {
-	for (size_t i = 0; i < n; i++)
-		b[i] = (unsigned char)(seed = seed * 1103515245u + 12345u) ^ (unsigned char)(seed >> 16);
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1103515245u + 12345u;
+		b[i] = (unsigned char)(seed ^ seed >> 16);
+	}
 }
 
 int main(int argc, char **argv)

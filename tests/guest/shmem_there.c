@@ -11,12 +11,14 @@
 
 #define MAX	(1 << 20)
 
-static long sum, wrong, arrived;
+static long sum, arrived;
 
 static void fill(unsigned char *b, size_t n, unsigned seed)
 {
-	for (size_t i = 0; i < n; i++)
-		b[i] = (unsigned char)(seed = seed * 1103515245u + 12345u) ^ (unsigned char)(seed >> 16);
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1103515245u + 12345u;
+		b[i] = (unsigned char)(seed ^ seed >> 16);
+	}
 }
 
 int main(void)
@@ -25,6 +27,7 @@ int main(void)
 	const unsigned n = sizeof(len) / sizeof(*len);
 	unsigned char *here, *want = malloc(MAX), *back = malloc(MAX);
 	int me, size, to, from;
+	long wrong = 0;
 
 	shmem_init();
 	me = shmem_my_pe();
