@@ -6,7 +6,10 @@ EXTRA_DIST += tests/guest/README.md tests/guest/guest.list tests/guest/prepare t
 	tests/guest/selftest.sh tests/guest/rxe.sh tests/guest/rxe_api.sh tests/guest/rxe_mpi.sh \
 	tests/guest/mpi_there.c tests/guest/rxe_bw.sh tests/guest/rxe_two.sh tests/guest/debug-kernel
 # for two guests, too, where no page is seen by all
-check_PROGRAMS += tests/guest/shmem_there
+check_PROGRAMS += tests/guest/shmem_there tests/guest/put_bw
+tests_guest_put_bw_SOURCES = tests/guest/put_bw.c
+tests_guest_put_bw_CPPFLAGS = $(T_CPPFLAGS)
+tests_guest_put_bw_LDADD = $(T_LIBS)
 tests_guest_shmem_there_SOURCES = tests/guest/shmem_there.c
 tests_guest_shmem_there_CPPFLAGS = $(S_CPPFLAGS)
 tests_guest_shmem_there_LDADD = $(S_LIBS)
