@@ -7,20 +7,20 @@ hydra || skip_all "no mpiexec.hydra (./mpt build makes one)"
 rxe_up >&2
 check $? "rxe0 is up in guest $GUEST"
 
-# Commands for this guest from the other, as ssh would bring them.
-printf '#!/bin/bash\nread -r line\nexec bash -c "$line"\n' >from_other
+# Commands for this guest from the other, as ssh would bring them. nc ignores SIGCHLD, Hydra's proxy needs it.
+printf '#!/bin/bash\nread -r line\nexec env --default-signal=CHLD bash -c "$line"\n' >from_other
 chmod +x from_other
 $bb nc -ll -p 2222 -e "$PWD/from_other" &
 listener=$!
 if [ "$GUEST" = 1 ]; then
-	touch "$SHARED/ready"
+	echo >"$SHARED/ready"
 	until [ -e "$SHARED/over" ]; do		# the whole run has a time limit
 		sleep 0.3
 	done
 	kill $listener
 	done_
 fi
-trap 'touch "$SHARED/over"; kill $listener' EXIT
+trap 'echo >"$SHARED/over"; kill $listener' EXIT
 until [ -e "$SHARED/ready" ]; do
 	sleep 0.3
 done
