@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # rxe_bw.sh - in a guest: puts of 1 MiB over soft-RoCE beside ib_write_bw on the same device, in turns; the ratio
 #
-# RXE_RATIO (0.8) is what is asked of the better of the two NALs. Nothing is asked where ib_write_bw itself falls below 20
-# MB/s: then the guest's processors stand still for longer than the device's time limits, and both measure that.
+# RXE_RATIO (0.8) is what is asked of the better of the two NALs. Nothing is asked where ib_write_bw itself falls below
+# 20 MB/s: then the guest's processors stand still for longer than the device's time limits, and both measure that.
 . "$SRC/tests/guest/rxe.sh"
 grep -q 'define HAVE_VERBS' "$P3_BUILD/config.h" || skip_all "this build has no RDMA (Debian package libibverbs-dev)"
 rxe_up >&2 || skip_all "no rxe0"
@@ -43,7 +43,8 @@ read -r ib ap gp < <(awk -F: '$2 > m[$1] { m[$1] = $2 }
 cp all "$OUT/bandwidth"
 [ "$ap" != 0 ] && [ "$gp" != 0 ] && [ "$ib" != 0 ]
 check $? "1 MiB over rxe: ib_write_bw $ib MB/s, put by ap $ap, by gp $gp"
-line="a put reaches ${RXE_RATIO:-0.8} of ib_write_bw: $(awk "BEGIN { if ($ib) printf \"%.2f, %.2f\", $ap / $ib, $gp / $ib }")"
+line="a put reaches ${RXE_RATIO:-0.8} of ib_write_bw: $(
+	awk "BEGIN { if ($ib) printf \"%.2f, %.2f\", $ap / $ib, $gp / $ib }")"
 if awk "BEGIN { exit !($ib < 20) }"; then
 	check 0 "$line # SKIP ib_write_bw itself has $ib MB/s: the machine is busy"
 else

@@ -2,7 +2,8 @@
 /*
  * shmem_there.c - puts of many lengths to the next PE, looked at there, gets of them back, sums in PE 0
  *
- * Needs a launcher only, no page that all see. PE 0 prints one line, "there and back: N puts", when every byte was right.
+ * Needs a launcher only, no page that all see. PE 0 prints one line, "there and back: N puts", when every byte was
+ * right.
  */
 #include <shmem.h>
 #include <stdio.h>
