@@ -38,10 +38,10 @@ for round in 1 2; do
 		echo "$what:${mbs:-0}" >>all
 	done
 done
-read -r ib ap gp < <(awk -F: '$2 > m[$1] { m[$1] = $2 }
-	END { print m["write_bw"] + 0, m["put_bw ap"] + 0, m["put_bw gp"] + 0 }' all)
+best() { awk -F: -v w="$1" '$1 == w && $2 + 0 > m { m = $2 + 0 } END { print m + 0 }' all; }
+ib=$(best write_bw) ap=$(best "put_bw ap") gp=$(best "put_bw gp")
 cp all "$OUT/bandwidth"
-[ "$ap" != 0 ] && [ "$gp" != 0 ] && [ "$ib" != 0 ]
+[ "${ap:-0}" != 0 ] && [ "${gp:-0}" != 0 ] && [ "${ib:-0}" != 0 ]
 check $? "1 MiB over rxe: ib_write_bw $ib MB/s, put by ap $ap, by gp $gp"
 line="a put reaches ${RXE_RATIO:-0.8} of ib_write_bw: $(
 	awk "BEGIN { if ($ib) printf \"%.2f, %.2f\", $ap / $ib, $gp / $ib }")"
