@@ -54,6 +54,7 @@ include $(top_srcdir)/tests/counts/local.mk
 include $(top_srcdir)/tests/bench/local.mk
 include $(top_srcdir)/tests/mpich/local.mk
 include $(top_srcdir)/tests/dart/local.mk
+include $(top_srcdir)/tests/guest/local.mk
 include $(top_srcdir)/tests/smartmap/heap.mk
 
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES) tests/list

@@ -38,6 +38,7 @@ package_table()
 	test gcc-aarch64-linux-gnu cmd:aarch64-linux-gnu-gcc builds everything for arm64
 	test libc6-dev-arm64-cross hdr:../aarch64-linux-gnu/include/stdio.h the C library for that
 	test qemu-user        cmd:qemu-aarch64 runs it
+	test qemu-system-x86  cmd:qemu-system-x86_64 boots Debian's kernel, for the module and for RDMA in software
 	END
 }
 
