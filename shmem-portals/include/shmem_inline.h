@@ -83,14 +83,14 @@ SHMEMI_INLINE void *shmemi_near_word(const void *sym, size_t size, int pe)
 	}											\
 	SHMEMI_INLINE void shmem_##N##_put(T *dest, const T *source, size_t nelems, int pe)	\
 	{											\
-		if (__builtin_constant_p(nelems) && nelems == 1)				\
+		if (sizeof(T) <= 8 && __builtin_constant_p(nelems) && nelems == 1)				\
 			shmem_##N##_p(dest, ((const struct shmemi_one_##N *)source)->v, pe);	\
 		else										\
 			shmemi_call_##N##_put(dest, source, nelems, pe);			\
 	}											\
 	SHMEMI_INLINE void shmem_##N##_get(T *dest, const T *source, size_t nelems, int pe)	\
 	{											\
-		if (__builtin_constant_p(nelems) && nelems == 1)				\
+		if (sizeof(T) <= 8 && __builtin_constant_p(nelems) && nelems == 1)				\
 			((struct shmemi_one_##N *)dest)->v = shmem_##N##_g(source, pe);		\
 		else										\
 			shmemi_call_##N##_get(dest, source, nelems, pe);			\

@@ -129,12 +129,16 @@ void shmemi_all_done(struct shmemi_team *t)
 
 /* ---- data ---- */
 
+static void look(const char *routine, const void *p, size_t n)
+{
+	if (n && (uintptr_t)p - shmemi.heap >= SHMEMI_WORK)	/* teams are made by collectives on what is ours */
+		shmemi_check(routine, p, n, NULL, 0, shmemi.pe);
+}
+
 void shmemi_coll_look(const struct shmemi_call *c, size_t dest, size_t source)
 {
-	if (dest)
-		shmemi_check(c->routine, c->dest, dest, NULL, 0, shmemi.pe);
-	if (source)
-		shmemi_check(c->routine, c->source, source, NULL, 0, shmemi.pe);
+	look(c->routine, c->dest, dest);
+	look(c->routine, c->source, source);
 }
 
 void shmemi_pull(const char *routine, void *dst, const void *src, size_t n, int pe)

@@ -352,7 +352,7 @@ int pshmem_init_thread(int requested, int *provided)
 			       "SHMEM_VERSION         set: print name and version at the start\n"
 			       "SHMEM_INFO            set: print this\n"
 			       "SHMEM_DEBUG           set: check each range that is read or written\n"
-			       "SMA_...               older names of these; SHMEM_... goes before\n"
+			       "SMA_...               older names of these, and XT_SYMMETRIC_HEAP_SIZE of the size; SHMEM_... goes before\n"
 			       "SHMEM_BARRIER_ALGORITHM  auto (default), counter, dissem\n"
 			       "SHMEM_COLL_OPT_OFF    collectives that go the simple way, for comparison: 1 for all, or names of\n"
 			       "                      broadcast,collect,fcollect,alltoall,alltoalls,reduce,scan\n"

@@ -25,6 +25,23 @@ find_hydra() {
 	done
 	skip "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)"
 }
+# ends NAME STATUS COMMAND...: shmem_global_exit() is the status of the job, each time, and what was written is seen
+ends() {
+	local name=$1 status=$2 i good=0 seen=0 zero=0
+	shift 2
+	for i in 1 2 3; do
+		timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" $([ $i = 3 ] && echo test || echo wait) exit >out 2>err </dev/null
+		rc=$?
+		[ $rc != 0 ] && [ $rc != 124 ] && { [ "$status" = any ] || [ $rc = 7 ]; } && ! grep -q 'has come to its end' out &&
+			good=$((good + 1))
+		timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" $([ $i = 3 ] && echo test || echo wait) exit0 >out 2>err </dev/null &&
+			[ ! -s err ] && zero=$((zero + 1))
+		[ "$(grep -c 'PE [012] was here' out)" = 3 ] && seen=$((seen + 1))
+	done
+	[ $good = 3 ]; ok $? "t_status_of_global_exit ($name)"
+	[ $zero = 3 ]; ok $? "t_global_exit_with_0 ($name)"
+	[ $seen = 3 ]; ok $? "t_global_exit_flushes ($name)"
+}
 # jobs NAME STATUS COMMAND...: what each launcher must be able to do; STATUS: of a rank that fails with 5 (any: not 0)
 jobs() {
 	local name=$1 status=$2 rc
@@ -49,14 +66,12 @@ jobs() {
 	timeout 60 "$@" -n 2 "$job" >out 2>err </dev/null
 	[ $? = 0 ] && [ "$(grep -c '^rank [01] of 2 is well' out)" = 2 ] && [ ! -s err ]
 	ok $? "t_words_and_messages ($name)"
-	timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" wait exit >out 2>err </dev/null
-	rc=$?
-	[ $rc != 0 ] && [ $rc != 124 ] && { [ "$status" = any ] || [ $rc = 7 ]; } && ! grep -q 'has come to its end' out
-	ok $? "t_status_of_global_exit ($name)"
+	ends "$name" "$status" "$@"
 	grep -qs 'define HAVE_LIBEV' "$P3_BUILD/config.h" || return
 	PTL_PES_PER_NODE=1 timeout 60 "$@" -n 2 "$job" >out 2>err </dev/null
 	[ $? = 0 ] && [ "$(grep -c '^rank [01] of 2 is well' out)" = 2 ] && [ ! -s err ]
 	ok $? "t_between_virtual_nodes ($name)"
+	PTL_PES_PER_NODE=1 ends "$name, nodes" "$status" "$@"
 	PTL_PES_PER_NODE=1 timeout 60 "$@" -n 2 "$P3_BUILD/tools/ptl_info" --job >out 2>err </dev/null
 	[ $? = 0 ] && grep -q '^job .* 2 ranks on 2 nodes' out && grep -q '^rank 1 local 0 node 1 .*; windows' out
 	ok $? "t_values_with_any_character ($name)"

@@ -22,17 +22,22 @@ int main(int argc, char **argv)
 	shmem_init();
 	me = shmem_my_pe();
 	n = shmem_n_pes();
+	printf("PE %d was here\n", me);		/* and has not been flushed */
 	shmem_barrier_all();
 	if (me == n - 1) {
 		usleep(200000);
+		if (!strcmp(end, "exit0"))
+			shmem_global_exit(0);
 		if (!strcmp(end, "kill"))
 			raise(SIGKILL);
 		if (!strcmp(end, "exit"))
 			shmem_global_exit(7);
 	}
 	/* the neighbour on its node would go on with the memory of the dead */
-	if (me == n - 2 || !strcmp(what, "wait"))
+	if ((me == n - 2 && strcmp(what, "test")) || !strcmp(what, "wait"))
 		shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+	while (!strcmp(what, "test") && !shmem_long_test(&never, SHMEM_CMP_NE, 0))
+		;
 	if (!strcmp(what, "barrier"))
 		shmem_barrier_all();
 	for (long i = 0; !strcmp(what, "put"); i++) {

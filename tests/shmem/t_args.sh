@@ -85,7 +85,7 @@ wrong 'shmem_put(SHMEM_CTX_DEFAULT, &s, &s, 1, 0)' "nor behind a context"
 # ---- wrong arguments, two PEs ----
 
 cat > args.c <<'X'
-#include <shmem.h>
+#include <mpp/shmem.h>
 #include <stdlib.h>
 #include <string.h>
 #define CASE(name, ...) if (!strcmp(how, name)) { __VA_ARGS__; }
@@ -96,6 +96,7 @@ int main(void)
 	const char *how = getenv("HOW");
 	long here[4] = { 0 }, *h, *gone;
 	uint64_t *sig;
+	int index[2] = { 0, 9 };
 
 	shmem_init();
 	h = shmem_calloc(8, sizeof(long));
@@ -135,6 +136,20 @@ int main(void)
 		CASE("ownnull", shmem_putmem(h, NULL, 8, 0))
 		CASE("strideend", shmem_long_iput(h, here, 3, 1, 4, 0))
 		CASE("amofreed", shmem_long_atomic_inc(gone, 0))
+		CASE("ixput", shmem_long_ixput(h, far, index, 2, 0))
+		CASE("ixget", shmem_long_ixget(far, h, index, 2, 0))
+		CASE("bcast", shmem_long_broadcast(SHMEM_TEAM_WORLD, h, h, 12, 0))
+		CASE("bcaststack", shmem_long_broadcast(SHMEM_TEAM_WORLD, here, here, 1, 0))
+		CASE("reduce", shmem_long_sum_reduce(SHMEM_TEAM_WORLD, h, h, 12))
+		CASE("scan", shmem_long_sum_inscan(SHMEM_TEAM_WORLD, h, h, 12))
+		CASE("fcollect", shmem_long_fcollect(SHMEM_TEAM_WORLD, h, h, 5))
+		CASE("collect", shmem_long_collect(SHMEM_TEAM_WORLD, h, h, 9))
+		CASE("alltoall", shmem_long_alltoall(SHMEM_TEAM_WORLD, h, h, 5))
+		CASE("alltoalls", shmem_long_alltoalls(SHMEM_TEAM_WORLD, h, h, 3, 1, 2))
+		CASE("fadd", shmem_short_fadd((short *)h + 40, 1, 0))
+		CASE("mswap", shmem_long_mswap(h + 9, 1, 1, 0))
+		CASE("fetchend", shmem_long_atomic_fetch_add_nbi(h + 9, h, 1, 0))
+		CASE("sigstack", here[0] = (long)shmem_signal_fetch((uint64_t *)here))
 		CASE("waitstack", shmem_long_wait_until(here, SHMEM_CMP_EQ, 0))
 		CASE("ok", shmem_set_lock(h); shmem_clear_lock(h); shmem_putmem((char *)h + 56, here, 8, 0);
 		     shmem_putmem(bytes, bytes + 32, 32, 0); shmem_long_p(&stat, 1, 0);
@@ -191,6 +206,20 @@ says null 'shmem_putmem: the symmetric object on PE 0: the address is NULL' $d
 says ownnull 'shmem_putmem: the own side: 8 bytes at address NULL' $d
 says strideend 'shmem_long_iput: the symmetric object on PE 0: 80 bytes at .* end 16 bytes behind' $d
 says amofreed 'shmem_long_atomic_inc: the symmetric object on PE 0: .* in no block' $d
+says ixput 'shmem_long_ixput: the symmetric object on PE 0: .* in no block' $d
+says ixget 'shmem_long_ixget: the symmetric object on PE 0: .* in no block' $d
+says bcast 'shmem_long_broadcast: .* 96 bytes at .* end 32 bytes behind' $d
+says bcaststack 'shmem_long_broadcast: 8 bytes at 0x[0-9a-f]* are neither' $d
+says reduce 'shmem_long_sum_reduce: .* 96 bytes at .* end 32 bytes behind' $d
+says scan 'shmem_long_sum_inscan: .* 96 bytes at .* end 32 bytes behind' $d
+says fcollect 'shmem_long_fcollect: .* 80 bytes at .* end 16 bytes behind' $d
+says collect 'shmem_long_collect: .* 72 bytes at .* end 8 bytes behind' $d
+says alltoall 'shmem_long_alltoall: .* 80 bytes at .* end 16 bytes behind' $d
+says alltoalls 'shmem_long_alltoalls: .* 80 bytes at .* end 16 bytes behind' $d
+says fadd 'shmem_short_fadd: .* in no block' $d
+says mswap 'shmem_long_mswap: .* in no block' $d
+says fetchend 'shmem_long_atomic_fetch_add_nbi: the own side: .* in no block' $d
+says sigstack 'shmem_signal_fetch: 8 bytes at 0x[0-9a-f]* are neither' $d
 says waitstack 'shmem_long_wait_until: 8 bytes at 0x[0-9a-f]* are neither' $d
 says put 'shmem_putmem: there is no PE 2; there are 0 to 1' $d
 for e in NONE=1 SHMEM_DEBUG=1 SMA_DEBUG=1; do

@@ -54,7 +54,7 @@ heads() { for h in pshmem.h pshmemx.h mpp/pshmem.h; do echo "#include <$h>"; don
 {
 	heads
 	echo "void *names[] = {"
-	awk '$2 ~ /[a-z]/ && $2 !~ /_$/ { print "(void *)" $2 "," }' all
+	awk '$2 ~ /[a-z]/ && $2 !~ /_$/ && $2 !~ /^shmemi_/ { print "(void *)" $2 "," }' all
 	echo "};"
 } > declared.c
 $cc $inc -std=gnu11 -fsyntax-only declared.c 2> declared.err
