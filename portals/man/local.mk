@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Manual pages: those of calls, types, constants and settings are made from the headers' comments, into man/ of the
-# build, beside copies of those written by hand: MANPATH=man man PtlPut. Further names of the latter get a page of one line.
+# build, beside copies of those written by hand: MANPATH=man man PtlPut. Further names of the latter get a page of one
+# line, by aliases.
 dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7
 EXTRA_DIST += portals/man/generate portals/man/aliases portals/man/README.md
 i = portals/include

@@ -20,7 +20,7 @@ family()
 	sed -E -e 's/^shmem_ctx_(create|destroy|get_team|session_)/=ctx_\1/' -e 's/^shmem_(ctx_)?/=/' \
 		-e 's/^=(float|double|longdouble|char|schar|u?(short|int|long|longlong)|uchar)_/=/' \
 		-e 's/^=(u?int(8|16|32|64)|size|ptrdiff|complex[df])_/=/' \
-		-e 's/^=(i?(put|get)|ib(put|get)|ix(put|get)|broadcast|f?collect|alltoalls?)(8|16|32|64|128|mem)(_.*)?$/=\1\6/' \
+		-e 's/^=((i|ib|ix)?(put|get)|broadcast|f?collect|alltoalls?)(8|16|32|64|128|mem)(_.*)?$/=\1\5/' \
 		-e 's/^=/shmem_/' | sort -u
 }
 
