@@ -44,8 +44,9 @@ bin_SCRIPTS += $(shmem_compilers) shmem-portals/oshrun
 pkgconfig_DATA += shmem-portals/sma.pc shmem-portals/shmem-portals.pc
 dist_man_MANS += shmem-portals/man/oshcc.1 shmem-portals/man/oshc++.1 shmem-portals/man/oshcxx.1 \
 	shmem-portals/man/oshfort.1 shmem-portals/man/oshrun.1 shmem-portals/man/shmem.7 \
-	shmem-portals/man/intro_shmem.3 shmem-portals/man/shmem_malloc.3 shmem-portals/man/shmem_put.3 \
-	shmem-portals/man/shmem_atomic.3 shmem-portals/man/shmem_wait.3 shmem-portals/man/shmem_team.3 \
+	shmem-portals/man/intro_shmem.3 shmem-portals/man/shmem_init.3 shmem-portals/man/shmem_malloc.3 \
+	shmem-portals/man/shmem_put.3 shmem-portals/man/shmem_atomic.3 shmem-portals/man/shmem_wait.3 \
+	shmem-portals/man/shmem_ctx.3 shmem-portals/man/shmem_team.3 shmem-portals/man/shmem_broadcast.3 \
 	shmem-portals/man/shmem_legacy.3 shmem-portals/man/shmem_fortran.3
 EXTRA_DIST += shmem-portals/README.md shmem-portals/tools/oshcc.in shmem-portals/tools/oshrun.in shmem-portals/sma.pc.in
 CLEANFILES += $(shmem_compilers) shmem-portals/oshrun shmem-portals/sma.pc shmem-portals/shmem-portals.pc

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Manual pages: those of calls, types, constants and settings are made from the headers' comments, into man/ of the
-# build, beside copies of those written by hand: MANPATH=man man PtlPut.
+# build, beside copies of those written by hand: MANPATH=man man PtlPut. Further names of the latter get a page of one
+# line, by aliases.
 dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7
-EXTRA_DIST += portals/man/generate portals/man/README.md
+EXTRA_DIST += portals/man/generate portals/man/aliases portals/man/README.md
 i = portals/include
-man_from = portals/man/generate portals/rt/p3_knobs.h mpich-ch3-portals/include/mpidi_ptl_env.h \
+man_from = portals/man/generate portals/man/aliases portals/rt/p3_knobs.h mpich-ch3-portals/include/mpidi_ptl_env.h \
 	nal/smartmap/smartmap.h $i/p3api/types.h $i/p3api/api.h \
 	$i/p3api/misc.h $i/p3api/debug.h $i/p3/errno.h $i/p3/nal_types.h $i/p3rt/p3rt.h $i/p3nal_utcp.h \
 	$i/p3nal_ibng.h $i/portals/nal.h $i/portals/xt.h $i/portals/reserved_ptls.h $i/portals/p3api/debug.h \
@@ -15,7 +16,7 @@ man/stamp: $(man_from) $(dist_man_MANS)
 	for p in $(dist_man_MANS); do \
 		d=man/man$${p##*.}; test -f $$p || p=$(srcdir)/$$p; \
 		$(MKDIR_P) $$d && cp $$p $$d || exit 1; \
-	done && touch $@
+	done && sh $(srcdir)/portals/man/aliases man $(dist_man_MANS) >> man/made && touch $@
 man: man/stamp
 
 install-data-local: install-made-man
