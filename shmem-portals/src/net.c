@@ -348,8 +348,8 @@ void shmemi_net_progress(void)
 }
 
 /*
- * A PE of this node that has ended, + 1, or 0. What Portals has given to it need not be told by an event: a short put that
- * stands in its inbox is nobody's. Not behind shmemi_net_last(): then they end as they should.
+ * A PE of this node that has ended, + 1, or 0. Not each operation on it ends by an event: a short put that stands in
+ * its inbox is nobody's. Not behind shmemi_net_last(): then they end as they should.
  */
 static int look_near(void)
 {

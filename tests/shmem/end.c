@@ -2,7 +2,8 @@
 /*
  * end.c - for t_end_net.sh: the last PE dies, or ends the job, while the others do what the argument says
  *
- * "idle": its neighbour makes no call, so what is left to that one is not done, and PE 0 waits for it.
+ * "late": it is dead for a while before PE 0 begins anything. "idle": its neighbour makes no call, so what is left to
+ * that one is not done, and PE 0 waits for it.
  */
 #include <shmem.h>
 #include <signal.h>
@@ -48,7 +49,9 @@ int main(int argc, char **argv)
 		shmem_getmem(bytes, bytes + 65536, 65536, n - 1);
 	while (!strcmp(what, "amo"))
 		shmem_long_atomic_fetch_inc(&never, n - 1);
-	for (int i = 0; !strcmp(what, "add"); i++) {
+	if (!strcmp(what, "late"))
+		usleep(700000);
+	for (int i = 0; !strcmp(what, "add") || !strcmp(what, "late"); i++) {
 		shmem_long_atomic_inc(&never, n - 1);
 		if (i % 16 == 0)
 			shmem_quiet();

@@ -46,7 +46,7 @@ if [ "$1" = node ]; then
 	export PTL_SMARTMAP=no
 	for cma in yes no; do
 		export PTL_CMA=$cma
-		for what in amo add put get p; do
+		for what in amo late add put get p; do
 			alone $what ''
 			ok $? "$what, PTL_CMA=$cma: the other PE of the node is killed, this one ends and says so"
 		done
@@ -60,7 +60,7 @@ if [ "$1" = node ]; then
 	echo "1..$n"
 	exit $failed
 fi
-for what in add put p; do
+for what in late add put p; do
 	alone $what 'operations on it are under way' -N 1
 	ok $? "$what: the PE of another node is killed, and named"
 done
