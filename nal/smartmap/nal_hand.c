@@ -102,7 +102,7 @@ static void reply_to(struct nal_ni *ni, struct hand *h, uint32_t fail)
 	P3_TRACED(pop());
 }
 
-/* The owner has given the record back in @state, or has died with it (@died), so that we tell what it would have told. */
+/* The owner has given the record back in @state, or has died with it (@died): we tell what it would have told. */
 static void ended(struct nal_ni *ni, struct hand *h, uint32_t state, bool died)
 {
 	uint32_t fail = state == P3L_OP_DONE ? h->op->fail & 15 : died ? PTL_NI_DIED_NP : PTL_NI_FAULT_NP;
