@@ -15,6 +15,11 @@ struct hand {
 	uint64_t mlength;
 	bool get;
 	struct p3l_reply reply;
+	/* of a put, for when the owner dies and its record with it */
+	bool ack;
+	uint32_t pt;
+	struct p3l_ref md;
+	uint64_t match_bits, rlength;
 #ifdef P3_TRACE
 	struct p3_trace_id trace;
 #endif
@@ -41,6 +46,11 @@ bool nal_hand_over(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3
 	h->get = reply != NULL;
 	if (reply)
 		h->reply = *reply;
+	h->ack = op->ack && op->type == P3L_PUT && !(op->options & PTL_MD_ACK_DISABLE);
+	h->pt = op->pt;
+	h->md = (struct p3l_ref){ op->src_md, op->src_md_gen };
+	h->match_bits = op->match_bits;
+	h->rlength = op->rlength;
 	if (own) {
 		b = (struct region){ (uintptr_t)h->bounce, 0, 0, 0 };
 		nal_move(ni, ni->l->slot, ni->l, true, &b, own, op->mlength, true);
@@ -78,7 +88,35 @@ static void state_spoilt(struct nal_ni *ni, uint32_t slot)
 		p3l_op_spoilt(l);
 }
 
-/* Our handed operations that the owner has finished. */
+static void reply_to(struct nal_ni *ni, struct hand *h, uint32_t fail)
+{
+	P3_TRACED(push(&h->trace));
+	h->reply.mlength = fail == PTL_NI_DIED_NP ? 0 : h->mlength;
+	if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
+		struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
+		struct region o = { h->reply.start, h->reply.iov, h->reply.iov_n, h->reply.off };
+
+		nal_move(ni, ni->l->slot, ni->l, false, &b, &o, h->reply.mlength, true);
+		p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
+	}
+	P3_TRACED(pop());
+}
+
+/* The owner has given the record back in @state, or has died with it (@died): we tell what it would have told. */
+static void ended(struct nal_ni *ni, struct hand *h, uint32_t state, bool died)
+{
+	uint32_t fail = state == P3L_OP_DONE ? h->op->fail & 15 : died ? PTL_NI_DIED_NP : PTL_NI_FAULT_NP;
+
+	if (h->get)
+		reply_to(ni, h, fail);
+	else if (died && h->ack)
+		p3l_ack_failed(&ni->env, ni->l, h->md, h->slot, h->pt, h->match_bits, h->rlength, PTL_NI_DIED_NP);
+}
+
+/*
+ * Our handed operations that the owner has finished, or never will. Its life is looked at before the record: what it
+ * did to that before it died is seen then.
+ */
 __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 {
 	struct hand **pp, *h;
@@ -95,20 +133,7 @@ __attribute__((noinline)) void nal_hands_collect(struct nal_ni *ni)
 		*pp = h->next;
 		if (p3_unlikely(state != P3L_OP_DONE && !dead))
 			state_spoilt(ni, h->slot);
-		if (h->get && !dead) {
-			uint32_t fail = state == P3L_OP_DONE ? h->op->fail & 15 : PTL_NI_FAULT_NP;
-
-			P3_TRACED(push(&h->trace));
-			h->reply.mlength = h->mlength;
-			if (p3l_reply_begin(&ni->env, ni->l, &h->reply)) {
-				struct region b = { (uintptr_t)h->bounce, 0, 0, 0 };
-				struct region o = { h->reply.start, h->reply.iov, h->reply.iov_n, h->reply.off };
-
-				nal_move(ni, ni->l->slot, ni->l, false, &b, &o, h->reply.mlength, true);
-				p3l_reply_end(&ni->env, ni->l, &h->reply, fail);
-			}
-			P3_TRACED(pop());
-		}
+		ended(ni, h, state, dead && state != P3L_OP_DONE);
 		if (state != P3L_OP_IDLE)
 			p3_cas32(&h->op->state, state, P3L_OP_IDLE);
 		smartmap_free(h->bounce, h->len);

@@ -2,13 +2,13 @@
 /*
  * shmem_inline.h - p, g, put and get of one element, and atomic operations, inside of the caller
  *
- * Part of <shmem.h>, where the compiler optimises. A call costs less than 4 ns, but its loads wait for the atomic operation
- * before it, and so each cache miss waits for the last one; inline the misses overlap. What is inline is the processor's
- * one instruction on memory of a PE of this node that has been met before, and its address: a few loads of the table below,
- * two comparisons. Everything else (another node, static objects of libraries, a PE that does not exist, bad alignment)
- * is the routine's. So are all calls with SHMEM_DEBUG and of programs in which a tool has taken over one of these routines:
- * the library empties the table then. SHMEM_NO_INLINE, defined before <shmem.h>, leaves this out; a tool in C++ needs that,
- * one that includes <pshmem.h> first has it.
+ * Part of <shmem.h>, where the compiler optimises. A call costs little, but what it loads and branches on waits for the
+ * atomic operation before it, and so do cache misses that could overlap. What is inline is the processor's instruction
+ * on memory of a PE of this node that has been met before, and its address: three loads of the table below, two
+ * comparisons. Everything else (another node, static objects of libraries, a PE that does not exist, bad alignment) is
+ * the routine's. So are all calls with SHMEM_DEBUG, and of programs in which a tool has taken over one of these
+ * routines: the library leaves the table empty then. SHMEM_NO_INLINE, defined before <shmem.h>, leaves this out; a tool
+ * in C++ needs that, one that includes <pshmem.h> first has it.
  */
 #ifndef SHMEM_INLINE_H
 #define SHMEM_INLINE_H
@@ -19,7 +19,7 @@
 struct shmemi_near {
 	uintptr_t heap, data;		/* own symmetric heap, own static data */
 	struct {
-		uintptr_t heap, heap_last;	/* of this PE, as seen from here; offset of its last 8 bytes, 0: ask the routine */
+		uintptr_t heap, heap_last;	/* its heap as seen here; offset of the last 8 bytes, 0: unknown */
 		uintptr_t data, data_last;
 	} pe[SHMEMI_NEAR_PES];
 };
@@ -97,7 +97,7 @@ SHMEMI_INLINE void *shmemi_near_word(const void *sym, size_t size, int pe)
 	}
 SHMEMI_TYPES_RMA(SHMEMI_INLINE_RMA)
 
-/* An atomic operation: HERE on *p, of PE @pe, or the routine with ARGS; the second form is for those that return nothing. */
+/* An atomic operation: HERE on *p, of PE @pe, or the routine with ARGS. The second form: it returns nothing. */
 #define SHMEMI_INLINE_AMO(T, name, PARAMS, sym, HERE, ARGS)					\
 	SHMEMI_CALL(T, name, SHMEMI_INLINE_LIST PARAMS);					\
 	SHMEMI_INLINE T shmem_##name(SHMEMI_INLINE_LIST PARAMS)					\

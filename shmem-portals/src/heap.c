@@ -143,6 +143,27 @@ static void give(size_t i)
 	}
 }
 
+/* Make block @i one of @size bytes where it stands: what it no longer needs is free, or it takes of the free one behind. [lock, table] */
+static bool fit(size_t i, uint64_t size)
+{
+	uint64_t len = (size + GRAIN - 1) & ~(uint64_t)(GRAIN - 1), end = block[i].off + block[i].len;
+	bool free_behind = i + 1 < n_blocks && !block[i + 1].used;
+
+	if (size > shmemi.heap_size || len > block[i].len + (free_behind ? block[i + 1].len : 0))
+		return false;
+	if (free_behind) {
+		end += block[i + 1].len;
+		remove_entry(i + 1);
+	}
+	block[i].len = end - block[i].off;
+	if (len < block[i].len && make_room(i, 1)) {	/* without memory for one entry more it keeps all */
+		block[i + 1] = (struct block){ block[i].off + len, block[i].len - len, 0, false };
+		block[i].len = len;
+	}
+	block[i].asked = size;
+	return true;
+}
+
 bool shmemi_heap_block(size_t off, size_t *begin, size_t *len)
 {
 	size_t lo = 0, hi;
@@ -235,9 +256,7 @@ bool shmemi_heap_resize(void *p, size_t size, size_t *old)
 	i = entry_at((uintptr_t)p - shmemi.heap);
 	if (i < n_blocks && block[i].used) {
 		*old = block[i].asked;
-		fits = size <= block[i].len && size > block[i].len / 2;
-		if (fits)
-			block[i].asked = size;
+		fits = fit(i, size);
 	}
 	pthread_mutex_unlock(&table);
 	return fits;
@@ -373,6 +392,7 @@ SHMEMI_ALIAS(free);
 void *pshmem_realloc(void *ptr, size_t size)
 {
 	uint64_t old;
+	bool there;
 	size_t i;
 	void *p;
 
@@ -386,14 +406,12 @@ void *pshmem_realloc(void *ptr, size_t size)
 	pshmem_barrier_all();
 	pthread_mutex_lock(&lock);
 	i = entry_of("shmem_realloc", ptr);
-	old = block[i].len;
-	if (size <= old && size > old / 2) {
-		pthread_mutex_lock(&table);
-		block[i].asked = size;
-		pthread_mutex_unlock(&table);
-	}
+	pthread_mutex_lock(&table);
+	old = block[i].asked;
+	there = fit(i, size);
+	pthread_mutex_unlock(&table);
 	pthread_mutex_unlock(&lock);
-	if (size <= old && size > old / 2) {
+	if (there) {
 		shmemi_barrier();
 		return ptr;
 	}

@@ -3,7 +3,7 @@
  * near.c - the tables by which memory of near PEs is found: by shmemi_at_fast(), and by what <shmem.h> has inline
  *
  * A PE's entry is written once, what makes it valid last, by whichever thread meets it first; all write the same. The
- * programs' table stays empty where a tool has taken over a routine that they would have inline: it is to see each call.
+ * programs' table stays empty where a tool has taken over a routine that they have inline: it is to see each call.
  */
 #include "near.h"
 #include "shmemi.h"

@@ -11,10 +11,10 @@
  * these, which the NAL knows to be in a window.
  *
  * Completion: every put is acknowledged, gets and atomic operations are replied to. The match bits come back with the
- * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the
- * epoch that the operation is counted in. quiet begins a new epoch and waits until none of the one before is out:
- * only one quiet at a time does so, and an operation that finds the epoch changed behind its back counts itself
- * again, so none is in an epoch that nobody waits for.
+ * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the epoch that
+ * the operation is counted in, and its PE, which a failed SEND_END does not tell. quiet begins a new epoch and waits
+ * until none of the one before is out: only one quiet at a time does so, and an operation that finds the epoch changed
+ * behind its back counts itself again, so none is in an epoch that nobody waits for.
  *
  * All events are in one queue, read by whoever waits. Before a call a thread takes as many of its places as the call
  * may log events (net.room), and the reader of each gives one back: so the queue never overflows, and what is under
@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "net.h"
 
@@ -46,12 +47,14 @@
 #define EVENTS		4096		/* places in the queue, */
 #define ROOM		(EVENTS - 8)	/* of which calls take so many */
 #define SPINS		200u		/* looks at the queue before a wait sleeps in it */
+#define LOOK_STEPS	16u		/* of these, of a millisecond each, between looks whether the node's PEs live */
 #define SEGMENTS	64
 #define LOOK_NS		INT64_C(100000000)	/* between looks whether others live */
 #define MEET_NS		INT64_C(20000000)	/* until one that is lost is asked again */
 
-/* Match bits: 0-47 the waiter, 48 the epoch, 49-63 the key of a segment. */
+/* Match bits: 0-47 the waiter, or 1 and from bit 1 on the PE; 48 the epoch; 49-63 the key of a segment. */
 #define WAITER_BITS	48
+#define COUNTED		UINT64_C(1)	/* no struct has an odd address */
 #define EPOCH_BIT	(UINT64_C(1) << WAITER_BITS)
 #define KEY_SHIFT	49
 #define KEY_MASK	0x7fffu
@@ -288,11 +291,21 @@ static void look_leaving(void)
 		shmemi_told_to_leave((int)(leaving & 255));
 }
 
+/* Or one of this node, and has it ended by itself already? */
+static void look_leaving_here(void)
+{
+	uint32_t leaving = shmemi.shared ? __atomic_load_n(&shmemi.shared->leaving, __ATOMIC_ACQUIRE) : 0;
+
+	if (leaving && !net.leaving)
+		shmemi_leave((int)(leaving & 255), false);
+}
+
 static void failed(int pe, const ptl_event_t *ev)
 {
 	if (net.leaving)
 		return;
 	look_leaving();
+	look_leaving_here();
 	if (ev->ni_fail_type == PTL_NI_FAULT_NP)
 		shmemi_fatal("PE %d or this one: memory of an operation that is under way is not there, or not to be "
 			     "reached (PTL_CMA, PTL_ADOPT)", pe);
@@ -301,7 +314,15 @@ static void failed(int pe, const ptl_event_t *ev)
 
 static struct shmemi_waiter *waiter_of(uint64_t bits)
 {
-	return (struct shmemi_waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1));
+	return bits & COUNTED ? NULL : (struct shmemi_waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1));
+}
+
+/* The PE that it is about. */
+static int target_of(uint64_t bits)
+{
+	const struct shmemi_waiter *w = waiter_of(bits);
+
+	return w ? w->pe : (int)((bits & (EPOCH_BIT - 1)) >> 1);
 }
 
 /* An operation is over. */
@@ -327,7 +348,7 @@ static void take(const ptl_event_t *ev)
 	if (ev->type == PTL_EVENT_SEND_END) {
 		if (ev->ni_fail_type != PTL_NI_OK) {	/* so it has not been answered, and who waits does */
 			if (!w || !w->tolerant)
-				failed(w ? w->pe : (int)ev->hdr_data, ev);
+				failed(target_of(ev->match_bits), ev);
 			if (w && w->tolerant) {
 				went_wrong(w, ev);
 				over(ev->match_bits);
@@ -368,8 +389,26 @@ void shmemi_net_progress(void)
 	drain();
 }
 
-/* One step of waiting for something that an event, or another thread with one, brings. */
-static void step(unsigned *steps)
+/*
+ * A PE of this node that has ended, + 1, or 0. Not each operation on it ends by an event: a short put that stands in
+ * its inbox is nobody's. Not behind shmemi_net_last(): then they end as they should.
+ */
+static int look_near(void)
+{
+	if (!shmemi.shared || net.leaving || __atomic_load_n(&net.look_at, __ATOMIC_RELAXED) == INT64_MAX)
+		return 0;
+	look_leaving_here();
+	for (int pe = 0; pe < shmemi.n_pes; pe++)
+		if (shmemi.peer[pe].local >= 0 && pe != shmemi.pe && !smartmap_alive(shmemi.peer[pe].local))
+			return pe + 1;
+	return 0;
+}
+
+/*
+ * One step of waiting for something that an event, or another thread with one, brings. The last events of one that has
+ * died come first: the caller looks once more behind the step that found it dead, as in shmemi_wait_step().
+ */
+static void step(struct shmemi_wait *w)
 {
 	ptl_event_t ev;
 	int which;
@@ -377,13 +416,17 @@ static void step(unsigned *steps)
 	if (drain())
 		return;
 	look_leaving();
-	if (++*steps < SPINS) {
+	if (w->dead)
+		shmemi_fatal("PE %d has ended while this one waits", w->dead - 1);
+	if (++w->steps < SPINS) {
 		if (shmemi.impatient)
 			sched_yield();
 		else
 			shmemi_pause();
 	} else if (PtlEQPoll(&net.eq, 1, 1, &ev, &which) == PTL_OK) {
 		take(&ev);
+	} else if (w->steps % LOOK_STEPS == 0) {
+		w->dead = look_near();
 	}
 }
 
@@ -392,45 +435,45 @@ static void step(unsigned *steps)
 /* Before a call that may log @n events. */
 static void get_room(int64_t n)
 {
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 
 	while (__atomic_sub_fetch(&net.room, n, __ATOMIC_ACQUIRE) < 0) {
 		__atomic_add_fetch(&net.room, n, __ATOMIC_RELEASE);
-		step(&steps);
+		step(&wait);
 	}
 }
 
-/* Count an operation that quiet waits for: its match bits. */
-static uint64_t count(void)
+/* Count an operation on @pe that quiet waits for: its match bits. */
+static uint64_t count(int pe)
 {
 	for (;;) {
 		uint32_t e = __atomic_load_n(&net.epoch, __ATOMIC_SEQ_CST);
 
 		__atomic_add_fetch(&net.out[e & 1], 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&net.epoch, __ATOMIC_SEQ_CST) == e)
-			return e & 1 ? EPOCH_BIT : 0;
+			return COUNTED | (uint64_t)(unsigned)pe << 1 | (e & 1 ? EPOCH_BIT : 0);
 		__atomic_sub_fetch(&net.out[e & 1], 1, __ATOMIC_SEQ_CST);	/* a quiet has begun without it */
 	}
 }
 
 static void wait_for(struct shmemi_waiter *w)
 {
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 
 	while (__atomic_load_n(&w->left, __ATOMIC_ACQUIRE))
-		step(&steps);
+		step(&wait);
 }
 
 void shmemi_net_quiet(void)
 {
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 	uint32_t e;
 
 	look_leaving();
 	pthread_mutex_lock(&net.quiet);
 	e = __atomic_fetch_add(&net.epoch, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&net.out[e & 1], __ATOMIC_ACQUIRE))
-		step(&steps);
+		step(&wait);
 	pthread_mutex_unlock(&net.quiet);
 }
 
@@ -492,25 +535,24 @@ static ptl_handle_md_t own_md(const void *own, size_t len, uint64_t *off)
 }
 
 /* After a call: again, when there was no room for it. */
-static bool again(const char *routine, int rc, int pe, unsigned *steps)
+static bool again(const char *routine, int rc, int pe, struct shmemi_wait *wait)
 {
 	if (rc == PTL_OK)
 		return false;
 	if (rc != PTL_NO_SPACE)
 		shmemi_fatal("%s: PE %d: %s", routine, pe, PtlErrorStr((unsigned)rc));
-	step(steps);
+	step(wait);
 	return true;
 }
 
 static void put_at(const char *routine, uint32_t pt, uint64_t roff, const void *own, size_t n, int pe, uint64_t bits)
 {
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 	uint64_t off;
 	ptl_handle_md_t md = own_md(own, n, &off);
 
 	get_room(2);			/* SEND_END, ACK */
-	while (again(routine, PtlPutRegion(md, off, n, PTL_ACK_REQ, net.id[pe], pt, 0, bits, roff, (uint64_t)pe), pe,
-		     &steps))
+	while (again(routine, PtlPutRegion(md, off, n, PTL_ACK_REQ, net.id[pe], pt, 0, bits, roff, 0), pe, &wait))
 		;
 }
 
@@ -522,19 +564,19 @@ void shmemi_net_put(const char *routine, void *sym, const void *own, size_t n, i
 	uint64_t key = 0;
 	const struct segment *s = place(routine, sym, n, pe, &key);
 
-	put_at(routine, s->pt, (uintptr_t)sym - s->lo, own, n, pe, key | (waits ? (uintptr_t)&w : count()));
+	put_at(routine, s->pt, (uintptr_t)sym - s->lo, own, n, pe, key | (waits ? (uintptr_t)&w : count(pe)));
 	if (waits)
 		wait_for(&w);
 }
 
 static void get_at(const char *routine, uint32_t pt, uint64_t roff, void *own, size_t n, int pe, uint64_t bits)
 {
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 	uint64_t off;
 	ptl_handle_md_t md = own_md(own, n, &off);
 
 	get_room(1);			/* REPLY_END */
-	while (again(routine, PtlGetRegion(md, off, n, net.id[pe], pt, 0, bits, roff), pe, &steps))
+	while (again(routine, PtlGetRegion(md, off, n, net.id[pe], pt, 0, bits, roff), pe, &wait))
 		;
 }
 
@@ -544,7 +586,7 @@ void shmemi_net_get(const char *routine, void *own, const void *sym, size_t n, i
 	uint64_t key = 0;
 	const struct segment *s = place(routine, sym, n, pe, &key);
 
-	get_at(routine, s->pt, (uintptr_t)sym - s->lo, own, n, pe, key | (nbi ? count() : (uintptr_t)&w));
+	get_at(routine, s->pt, (uintptr_t)sym - s->lo, own, n, pe, key | (nbi ? count(pe) : (uintptr_t)&w));
 	if (!nbi)
 		wait_for(&w);
 }
@@ -581,11 +623,11 @@ static void amo_at(const char *routine, uint32_t pt, uint64_t roff, enum shmemi_
 	union word v = word_of(value, size);
 	uint64_t off, v_off;
 	ptl_handle_md_t md = own_md(old, size, &off), v_md = own_md(&v, size, &v_off);
-	unsigned steps = 0;
+	struct shmemi_wait wait = { 0 };
 
 	get_room(2);			/* SEND_END, REPLY_END */
 	while (again(routine, PtlAtomic_np(md, off, v_md, v_off, (ptl_atomic_np_t)op, size, net.id[pe], pt, 0, bits,
-					   roff, cond), pe, &steps))
+					   roff, cond), pe, &wait))
 		;
 }
 
@@ -614,7 +656,7 @@ uint64_t shmemi_net_amo(const char *routine, enum shmemi_amo op, void *sym, unsi
 void shmemi_net_amo_nbi(const char *routine, enum shmemi_amo op, void *sym, unsigned size, uint64_t value,
 			uint64_t cond, int pe, void *fetch)
 {
-	amo_on(routine, op, sym, size, value, cond, pe, fetch ? fetch : &shmemi.ctl->unused, count());
+	amo_on(routine, op, sym, size, value, cond, pe, fetch ? fetch : &shmemi.ctl->unused, count(pe));
 }
 
 bool shmemi_net_place(const void *sym, size_t len, struct shmemi_net_to *to)
@@ -678,12 +720,12 @@ int shmemi_net_meet(void)
 		__atomic_store_n(&shmemi.ctl->met, r + 1, __ATOMIC_RELEASE);
 		while (__atomic_load_n(there, __ATOMIC_ACQUIRE) <= r) {
 			int64_t until = now() + MEET_NS;
-			unsigned steps = 0;
+			struct shmemi_wait wait = { 0 };
 
 			get_at("shmem_init", PT_CTL, offsetof(struct shmemi_ctl, met), there, sizeof(*there),
 			       net.leader[(shmemi.node + (1 << r)) % shmemi.n_nodes], (uintptr_t)&net.met);
 			while (__atomic_load_n(there, __ATOMIC_ACQUIRE) <= r && now() < until)
-				step(&steps);
+				step(&wait);
 		}
 	}
 	if (shmemi.pe == net.leader[shmemi.node])
@@ -715,9 +757,10 @@ void shmemi_net_barrier(uint32_t turn)
 
 	for (int r = 0; 1 << r < n; r++) {
 		struct shmemi_wait w = { 0 };
+		int to = net.leader[(shmemi.node + (1 << r)) % n];
 
-		amo_at("shmem_barrier", PT_CTL, offsetof(struct shmemi_ctl, round[r]), SHMEMI_AMO_ADD, 4, 1, 0,
-		       net.leader[(shmemi.node + (1 << r)) % n], &shmemi.ctl->unused, count());
+		amo_at("shmem_barrier", PT_CTL, offsetof(struct shmemi_ctl, round[r]), SHMEMI_AMO_ADD, 4, 1, 0, to,
+		       &shmemi.ctl->unused, count(to));
 		while ((int32_t)(__atomic_load_n(&own->round[r], __ATOMIC_ACQUIRE) - turn) < 0)
 			shmemi_wait_step(&w);
 	}
@@ -756,10 +799,10 @@ void shmemi_net_exit(uint32_t leaving)
 		while (shmemi.peer[pe].local < 0 && now() < until) {
 			uint64_t off;
 			ptl_handle_md_t md = own_md(&leaving, sizeof(leaving), &off);
-			uint64_t bits = count();
+			uint64_t bits = count(pe);
 
 			if (PtlPutRegion(md, off, sizeof(leaving), PTL_ACK_REQ, net.id[pe], PT_CTL, 0, bits,
-					 offsetof(struct shmemi_ctl, leaving), (uint64_t)pe) == PTL_OK)
+					 offsetof(struct shmemi_ctl, leaving), 0) == PTL_OK)
 				break;
 			over(bits);
 			drain();

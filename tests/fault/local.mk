@@ -17,6 +17,13 @@ P3_TESTS += fault/stop-nodes:tests/fault/t_stop.sh:limit=120,args=nodes \
 	fault/vanish:tests/fault/t_vanish.sh:warns \
 	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1
 
+# What was left to an owner that dies.
+check_PROGRAMS += tests/fault/t_owner
+tests_fault_t_owner_SOURCES = tests/fault/t_owner.c tests/api/ptl.h
+tests_fault_t_owner_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_owner_LDADD = $(T_LIBS)
+P3_TESTS += fault/owner:tests/fault/t_owner:ranks=2,killed=1,env=PTL_ADOPT=none+PTL_CMA=no
+
 # Connections between nodes that end while their processes live.
 if HAVE_LIBEV
 check_PROGRAMS += tests/fault/t_break

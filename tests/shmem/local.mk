@@ -133,4 +133,5 @@ tests_shmem_end_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_end_LDADD = $(S_LIBS)
 EXTRA_DIST += tests/shmem/t_end_net.sh
 P3_TESTS += fault/shmem-end-net:tests/shmem/t_end_net.sh:limit=300,warns,args=gp \
-	fault/shmem-end-ap:tests/shmem/t_end_net.sh:limit=300,warns,args=ap
+	fault/shmem-end-ap:tests/shmem/t_end_net.sh:limit=300,warns,args=ap \
+	fault/shmem-end-node:tests/shmem/t_end_net.sh:limit=300,warns,args=node
