@@ -129,12 +129,13 @@ static void look(void)
 /* Until no more than @most are left in @w. */
 static void wait_below(struct shmemi_waiter *w, uint32_t most)
 {
-	unsigned steps = 0, n = 0;
+	struct shmemi_wait step = { 0 };
+	unsigned n = 0;
 
 	while (left_in(w) > most) {
 		dmappi_queue_progress();
 		if (JOB->net)
-			L->net_step(&steps);
+			L->net_step(&step);
 		else if (++n < 200 && !JOB->impatient)
 			shmemi_pause();
 		else

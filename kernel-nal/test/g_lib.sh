@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # g_lib.sh - for the scripts that run in a guest, as root: $KO the module, $SRC the sources, $P3_BUILD the build.
 # TAP by ok/skip/done; programs that print TAP by themselves are merged by tap.
+case " ${OPTIONS:-} " in *" all "*) set -- long ;; esac
 : "${KO:?}" "${SRC:?}" "${P3_BUILD:?}"
 n=0 failed=0
 export LD_LIBRARY_PATH=$P3_BUILD/portals/.libs:$P3_BUILD/nal/smartmap/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

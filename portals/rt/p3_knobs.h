@@ -244,6 +244,9 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("SMA_DEBUG", "anything", "",							\
 	  "older name of SHMEM_DEBUG",							\
 	  "shmem-portals/src/init.c")							\
+	V("SHMEM_HUGE_PAGES", "no", "",							\
+	  "no: large blocks of the symmetric heap are made of small pages",		\
+	  "shmem-portals/src/heap.c")							\
 	V("SHMEM_COLL_OPT_OFF", "1, or names with commas between", "",			\
 	  "collectives of SHMEM that go the simple way, for comparison",		\
 	  "shmem-portals/src/coll.c")							\

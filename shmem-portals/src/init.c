@@ -349,6 +349,7 @@ int pshmem_init_thread(int requested, int *provided)
 			printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
 		if (wants("SHMEM_INFO", "SMA_INFO"))
 			printf("SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap per PE, with k, m, g or t (256m); now %zu\n"
+			       "SHMEM_HUGE_PAGES      no: large blocks of the heap are made of small pages\n"
 			       "SHMEM_VERSION         set: print name and version at the start\n"
 			       "SHMEM_INFO            set: print this\n"
 			       "SHMEM_DEBUG           set: check each range that is read or written\n"

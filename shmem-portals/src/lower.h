@@ -45,7 +45,7 @@ struct shmemi_lower {
 		    struct shmemi_waiter *w);
 	int (*show)(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle);
 	void (*hide)(uint32_t handle);
-	void (*net_step)(unsigned *steps);
+	void (*net_step)(struct shmemi_wait *w);
 	void (*net_progress)(void);
 	void (*net_quiet)(void);
 };

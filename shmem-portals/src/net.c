@@ -11,10 +11,10 @@
  * these, which the NAL knows to be in a window.
  *
  * Completion: every put is acknowledged, gets and atomic operations are replied to. The match bits come back with the
- * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the epoch that
- * the operation is counted in, and its PE, which a failed SEND_END does not tell. quiet begins a new epoch and waits
- * until none of the one before is out: only one quiet at a time does so, and an operation that finds the epoch changed
- * behind its back counts itself again, so none is in an epoch that nobody waits for.
+ * event: either the address of who waits for this one (struct shmemi_waiter, on the stack of the caller), or the
+ * epoch that the operation is counted in, and its PE, which a failed SEND_END does not tell. quiet begins a new epoch
+ * and waits until none of the one before is out: only one quiet at a time does so, and an operation that finds the
+ * epoch changed behind its back counts itself again, so none is in an epoch that nobody waits for.
  *
  * All events are in one queue, read by whoever waits. Before a call a thread takes as many of its places as the call
  * may log events (net.room), and the reader of each gives one back: so the queue never overflows, and what is under
@@ -55,6 +55,7 @@
 /* Match bits: 0-47 the waiter, or 1 and from bit 1 on the PE; 48 the epoch; 49-63 the key of a segment. */
 #define WAITER_BITS	48
 #define COUNTED		UINT64_C(1)	/* no struct has an odd address */
+#define ANSWERED	UINT64_C(2)	/* not counted, a swap: it has a reply even where its operand was not read */
 #define EPOCH_BIT	(UINT64_C(1) << WAITER_BITS)
 #define KEY_SHIFT	49
 #define KEY_MASK	0x7fffu
@@ -314,7 +315,7 @@ static void failed(int pe, const ptl_event_t *ev)
 
 static struct shmemi_waiter *waiter_of(uint64_t bits)
 {
-	return bits & COUNTED ? NULL : (struct shmemi_waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1));
+	return bits & COUNTED ? NULL : (struct shmemi_waiter *)(uintptr_t)(bits & (EPOCH_BIT - 1) & ~ANSWERED);
 }
 
 /* The PE that it is about. */
@@ -349,7 +350,7 @@ static void take(const ptl_event_t *ev)
 		if (ev->ni_fail_type != PTL_NI_OK) {	/* so it has not been answered, and who waits does */
 			if (!w || !w->tolerant)
 				failed(target_of(ev->match_bits), ev);
-			if (w && w->tolerant) {
+			if (w && w->tolerant && !(ev->match_bits & ANSWERED)) {
 				went_wrong(w, ev);
 				over(ev->match_bits);
 				__atomic_add_fetch(&net.room, 1, __ATOMIC_RELEASE);	/* nor will it be */
@@ -688,12 +689,13 @@ void shmemi_net_get_to(const struct shmemi_net_to *to, void *own, size_t n, int 
 void shmemi_net_amo_to(const struct shmemi_net_to *to, enum shmemi_amo op, uint64_t value, uint64_t cond, int pe,
 		       void *old, struct shmemi_waiter *w)
 {
-	amo_at("amo", to->pt, to->off, op, 8, value, cond, pe, old ? old : &shmemi.ctl->unused, counted_in(to, w));
+	amo_at("amo", to->pt, to->off, op, 8, value, cond, pe, old ? old : &shmemi.ctl->unused,
+	       counted_in(to, w) | ANSWERED);
 }
 
-void shmemi_net_step(unsigned *steps)
+void shmemi_net_step(struct shmemi_wait *w)
 {
-	step(steps);
+	step(w);
 }
 
 void shmemi_net_ctl(int pe, struct shmemi_ctl *ctl)

@@ -60,7 +60,7 @@ void shmemi_net_amo_to(const struct shmemi_net_to *to, enum shmemi_amo op, uint6
 int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle);
 void shmemi_net_hide(uint32_t handle);
 /* One step of waiting for an operation; @steps begins with 0. */
-void shmemi_net_step(unsigned *steps);
+void shmemi_net_step(struct shmemi_wait *w);
 
 /* What @pe tells the others, as it is now. */
 void shmemi_net_ctl(int pe, struct shmemi_ctl *ctl);

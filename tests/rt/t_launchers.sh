@@ -27,15 +27,14 @@ find_hydra() {
 }
 # ends NAME STATUS COMMAND...: shmem_global_exit() is the status of the job, each time, and what was written is seen
 ends() {
-	local name=$1 status=$2 i good=0 seen=0 zero=0
+	local name=$1 status=$2 how good=0 seen=0 zero=0 end=$P3_BUILD/tests/shmem/end
 	shift 2
-	for i in 1 2 3; do
-		timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" $([ $i = 3 ] && echo test || echo wait) exit >out 2>err </dev/null
+	for how in wait wait test; do
+		timeout 60 "$@" -n 3 "$end" $how exit >out 2>err </dev/null
 		rc=$?
-		[ $rc != 0 ] && [ $rc != 124 ] && { [ "$status" = any ] || [ $rc = 7 ]; } && ! grep -q 'has come to its end' out &&
-			good=$((good + 1))
-		timeout 60 "$@" -n 3 "$P3_BUILD/tests/shmem/end" $([ $i = 3 ] && echo test || echo wait) exit0 >out 2>err </dev/null &&
-			[ ! -s err ] && zero=$((zero + 1))
+		[ $rc != 0 ] && [ $rc != 124 ] && { [ "$status" = any ] || [ $rc = 7 ]; } &&
+			! grep -q 'has come to its end' out && good=$((good + 1))
+		timeout 60 "$@" -n 3 "$end" $how exit0 >out 2>err </dev/null && [ ! -s err ] && zero=$((zero + 1))
 		[ "$(grep -c 'PE [012] was here' out)" = 3 ] && seen=$((seen + 1))
 	done
 	[ $good = 3 ]; ok $? "t_status_of_global_exit ($name)"

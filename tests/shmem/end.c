@@ -37,13 +37,9 @@ int main(int argc, char **argv)
 			shmem_global_exit(7);
 	}
 	/* the neighbour on its node would go on with the memory of the dead */
-<<<<<<< HEAD
-	if ((me == n - 2 && strcmp(what, "test")) || !strcmp(what, "wait"))
-=======
 	if (me == n - 2 && !strcmp(what, "idle"))
 		sleep(60);
-	if ((me == n - 2 && n > 2) || !strcmp(what, "wait"))
->>>>>>> mend
+	if ((me == n - 2 && n > 2 && strcmp(what, "test")) || !strcmp(what, "wait"))
 		shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
 	while (!strcmp(what, "test") && !shmem_long_test(&never, SHMEM_CMP_NE, 0))
 		;

@@ -45,6 +45,28 @@ static void t_nothing_is_null_or_twice(void)
 	CHECK(shmem_align((size_t)1 << 40, 8) == NULL);
 }
 
+/* Of a heap of 8 MiB: there is no room for a second block. */
+static void t_realloc_stays_where_it_can(void)
+{
+	const size_t m = (size_t)1 << 20;
+	char *p = shmem_malloc(6 * m), *q, *r;
+
+	REQUIRE(p != NULL);
+	memset(p, me + 1, 6 * m);
+	q = shmem_realloc(p, 2 * m);
+	CHECK(q == p);
+	r = shmem_malloc(3 * m);		/* of what that gave back */
+	REQUIRE(r != NULL);
+	CHECK(shmem_realloc(q, 4 * m) == NULL);		/* there it is in the way */
+	shmem_free(r);
+	q = shmem_realloc(q, 7 * m);
+	CHECK(q == p);
+	for (size_t i = 0; i < 2 * m; i += 511)
+		CHECK(q[i] == (char)(me + 1));
+	same_everywhere(q);
+	shmem_free(q);
+}
+
 static void t_realloc_keeps_bytes(void)
 {
 	char *p = shmem_realloc(NULL, 100), *q;
@@ -128,8 +150,9 @@ static void t_bad_size_is_an_error(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_offsets_are_symmetric), T(t_nothing_is_null_or_twice), T(t_realloc_keeps_bytes), T(t_random_calls),
-		T(t_size_of_the_next_heap), T(t_bad_size_is_an_error), { 0 }
+		T(t_offsets_are_symmetric), T(t_nothing_is_null_or_twice), T(t_realloc_keeps_bytes),
+		T(t_realloc_stays_where_it_can), T(t_random_calls), T(t_size_of_the_next_heap),
+		T(t_bad_size_is_an_error), { 0 }
 	};
 	int rc;
 

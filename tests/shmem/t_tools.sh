@@ -19,7 +19,7 @@ bare='start_pes _my_pe _num_pes my_pe num_pes barrier globalexit shmalloc shfree
 cat > others <<X
 p?shmemx_.*
 SHMEM_(CTX_DEFAULT|TEAM_WORLD|TEAM_SHARED)
-shmemi_near_1
+shmemi_(near_1|lower_)
 p?(start_pes|my_pe|num_pes|shpalloc|shpdeallc|shpclmove)_
 p?($(echo $bare | tr ' ' '|'))
 X
@@ -103,6 +103,59 @@ else
 	ok $? "the program of shmem(7)"
 fi
 
+# What the compiler has inline, a tool sees all the same.
+cat > inline.c <<'X'
+#include <shmem.h>
+#include <stdio.h>
+int main(void)
+{
+	long *p, sum = 0;
+	double *d;
+
+	shmem_init();
+	p = shmem_calloc(2, sizeof(*p));
+	d = shmem_calloc(1, sizeof(*d));
+	for (int i = 0; i < 100; i++) {
+		shmem_long_atomic_inc(p, 0);
+		shmem_double_p(d, i, shmem_my_pe());
+		sum += *d == i;
+	}
+	shmem_barrier_all();
+	printf("%ld %ld\n", shmem_long_g(p, 0), sum);
+	shmem_finalize();
+	return 0;
+}
+X
+cat > tool.c <<'X'
+#include <pshmem.h>
+#include <stdio.h>
+static int calls;
+void shmem_long_atomic_inc(long *dest, int pe)
+{
+	calls++;
+	pshmem_long_atomic_inc(dest, pe);
+}
+void shmem_finalize(void)
+{
+	printf("%d calls\n", calls);
+	pshmem_finalize();
+}
+X
+if [ -n "$san" ]; then
+	n=$((n + 1))
+	echo "ok $n - a tool sees what is inline # SKIP sanitizers: not optimised"
+else
+	san=-O2
+	link inline && nm inline | grep -q shmemi_near_1 && job 2 inline && [ "$(cat out.0)" = "200 100" ]
+	ok $? "a program with inline operations"
+	cp inline.c both.c && cat tool.c >> both.c && sed -i '/#include <shmem.h>/d' both.c && sed -i '1i #include <shmem.h>' both.c &&
+		link both && job 2 both && [ "$(cat out.0 | tr '\n' ' ')" = "200 100 100 calls " ]
+	ok $? "a tool in the program sees what is inline"
+	$cc -O2 $inc -shared -fPIC -o libtool.so tool.c && tool=$PWD/libtool.so &&
+		LD_PRELOAD=$tool job 2 inline && [ "$(cat out.1 | tr '\n' ' ')" = "200 100 100 calls " ]
+	ok $? "a tool that is preloaded sees what is inline"
+	san=
+fi
 cat > ends.c <<'X'
 #include <shmem.h>
 #include <stdlib.h>
