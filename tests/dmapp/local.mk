@@ -23,12 +23,12 @@ tests_dmapp_t_coll_LDADD = $(D_LIBS)
 D_NEAR = rma amo sync mem coll
 D_ACROSS = $(D_NEAR)
 P3_TESTS += $(foreach t,$(D_NEAR),\
-	api/dmapp-$(t):tests/dmapp/t_$(t):ranks=2 api/dmapp-$(t)-alone:tests/dmapp/t_$(t))
+	api/dmapp-$(t):tests/dmapp/t_$(t):ranks=2,nosan api/dmapp-$(t)-alone:tests/dmapp/t_$(t):nosan)
 P3_TESTS += $(foreach t,$(D_ACROSS),\
-	api/dmapp-$(t)-crowd:tests/dmapp/t_$(t):ranks=5,limit=120 \
+	api/dmapp-$(t)-crowd:tests/dmapp/t_$(t):ranks=5,limit=120,nosan \
 	api/dmapp-$(t)-net:tests/dmapp/t_$(t):ranks=3,pernode=1,limit=120,nosan \
 	api/dmapp-$(t)-ap:tests/dmapp/t_$(t):ranks=4,pernode=2,limit=120,nosan,env=PTL_NAL=ap \
 	api/dmapp-$(t)-portals:tests/dmapp/t_$(t):ranks=2,limit=120,nosan,env=PTL_SMARTMAP=no)
-P3_TESTS += api/dmapp-mem-engine:tests/dmapp/t_mem:ranks=2,env=DMAPP_ENGINE=yes
+P3_TESTS += api/dmapp-mem-engine:tests/dmapp/t_mem:ranks=2,nosan,env=DMAPP_ENGINE=yes
 EXTRA_DIST += tests/dmapp/t_symbols.sh tests/dmapp/t_bench.sh
 P3_TESTS += api/dmapp-symbols:tests/dmapp/t_symbols.sh:nosan api/dmapp-bench:tests/dmapp/t_bench.sh:nosan,limit=120
