@@ -8,7 +8,8 @@ src=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 kdir=$1
 mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 1
 "$src"/kernel-nal/stage.sh "$out" || exit 1
-${MAKE:-make} -C "$kdir" M="$out" MAKEFLAGS= -j2 ${GPTL_GCOV:+GPTL_GCOV=1} CONFIG_DEBUG_INFO_BTF_MODULES= modules > "$out/log" 2>&1
+env -u MAKEFLAGS make -C "$kdir" M="$out" -j2 ${GPTL_GCOV:+GPTL_GCOV=1} CONFIG_DEBUG_INFO_BTF_MODULES= \
+	modules > "$out/log" 2>&1
 rc=$?
 grep -iE 'warning|error' "$out/log" | grep -v 'compiler differs\|vmlinux\|Skipping BTF' > "$out/warnings"
 if [ $rc != 0 ] || [ -s "$out/warnings" ]; then

@@ -60,19 +60,22 @@ static __attribute__((noinline)) int kern_get(ptl_handle_md_t md, uint64_t loff,
 						 .roffset = roffset });
 }
 
-static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
+/* With the arguments of PtlPut as they stand: they cost nothing on the usual way then. */
+static __attribute__((noinline)) int kern_put_whole(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target,
+						    ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
+						    ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	return kern_put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
+}
+
+static inline int put(struct nal_ni *ni, ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
 		      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
 		      ptl_hdr_data_t hdr_data)
 {
-	struct nal_ni *ni;
 	struct p3l_send s;
 	struct p3l_hdr h;
 	uint32_t slot;
 
-	P3A_CHECK_UP();
-	ni = p3a_ni_of(mdh, P3A_MD);
-	if (p3_unlikely(!ni))
-		return kern_put(mdh, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
 	slot = (uint32_t)ni->nal->find(ni, target);	/* of wildcards: none */
 	if (p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
 	    ni->nal->put_small(ni, slot, p3a_ref(ni, mdh), loff, len, pt, bits, hdr_data))
@@ -98,20 +101,32 @@ static inline int put(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_
 P3A_API int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
 		   ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
+	struct nal_ni *ni;
+
 	P3_PROBE4(put_entry, md, whole(target), pt, bits);
 	P3_TRACED(call(P3L_PUT, md, target.nid, target.pid, pt, bits, hdr_data));
-	CALLED(put, put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data));
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(md, P3A_MD);
+	if (p3_unlikely(!ni))
+		return kern_put_whole(md, ack, target, pt, ac, bits, roffset, hdr_data);
+	CALLED(put, put(ni, md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data));
 }
 
 P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack,
 			 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
 			 ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
+	struct nal_ni *ni;
+
 	if (p3_unlikely(len == P3L_WHOLE))
 		len--;				/* a length, not our mark: longer than any MD */
 	P3_PROBE4(put_entry, md, whole(target), pt, bits);
 	P3_TRACED(call(P3L_PUT, md, target.nid, target.pid, pt, bits, hdr_data));
-	CALLED(put, put(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
+	P3A_CHECK_UP();
+	ni = p3a_ni_of(md, P3A_MD);
+	if (p3_unlikely(!ni))
+		return kern_put(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
+	CALLED(put, put(ni, md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
 }
 
 static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_t target, ptl_pt_index_t pt,
