@@ -557,6 +557,7 @@ P3A_API int PtlEQWait(ptl_handle_eq_t h, ptl_event_t *ev)
 
 P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *ev, int *which)
 {
+	int64_t ns = timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000;
 	struct poll_set p = { .eqs = eqs, .n = size };
 
 	if (!ev || !which || (size > 0 && !eqs))
@@ -566,12 +567,11 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 		return PTL_EQ_INVALID;
 	p.ni = p3a_ni_of(eqs[0], P3A_EQ);
 	if (p3_unlikely(!p.ni))
-		return p3a_kern_eq_wait(eqs, size, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev,
-					which);
+		return p3a_kern_eq_wait(eqs, size, ns, ev, which);
 	for (int i = 0; i < size; i++)
 		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
 			*which = i;
 			return PTL_EQ_INVALID;
 		}
-	return wait_any(&p, timeout == PTL_TIME_FOREVER ? -1 : (int64_t)timeout * 1000000, ev, which);
+	return wait_any(&p, ns, ev, which);
 }
