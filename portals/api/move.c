@@ -68,9 +68,10 @@ static __attribute__((noinline)) int kern_put_whole(ptl_handle_md_t md, ptl_ack_
 	return kern_put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
 }
 
-static inline int put(struct nal_ni *ni, ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_ack_req_t ack, ptl_process_id_t target,
-		      ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
-		      ptl_hdr_data_t hdr_data)
+static inline __attribute__((always_inline)) int put(struct nal_ni *ni, ptl_handle_md_t mdh, uint64_t loff, uint64_t len,
+						     ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
+						     ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
+						     ptl_hdr_data_t hdr_data)
 {
 	struct p3l_send s;
 	struct p3l_hdr h;
