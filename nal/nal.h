@@ -196,6 +196,9 @@ struct nal_between {
 };
 int64_t nal_between(void *b);
 
+/* Join SMARTMAP on this node (smartmap_init(), with @adopt, @guests, @refuse of its job). A code; why not has been said. */
+int nal_join(uint32_t adopt, uint32_t guests, const char *refuse);
+
 extern const struct nal_ops nal_smartmap;
 extern const struct nal_ops nal_one_lock;	/* likewise, with one lock for all calls of the node: PTL_LOCKS=node */
 extern const struct nal_ops nal_loop;	/* for tests: one process, by frames, with injection */

@@ -77,10 +77,10 @@ static int copy_piece(struct nal_ni *ni, uint32_t slot, bool put, uint64_t their
 		} else {
 			if (put) {
 				P3_PROBE3(copy, P3_WAY_WINDOW, 1, n);
-				memmove(far, own, n);
+				smartmap_copy(far, own, n);
 			} else {
 				P3_PROBE3(copy, P3_WAY_WINDOW, 0, n);
-				memmove(own, far, n);
+				smartmap_copy(own, far, n);
 			}
 			P3_TRACED(copy(began, slot == ni->l->slot ? P3_WAY_SELF : P3_WAY_WINDOW, put, n));
 		}

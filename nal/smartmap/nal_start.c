@@ -28,15 +28,12 @@ static void leave_job(struct nal_ni *ni, bool quiet)
 	smartmap_fini();
 }
 
-/* Collective: the ranks of the node meet, and the first makes the table. */
-static int join(struct nal_ni *ni)
+int nal_join(uint32_t adopt, uint32_t guests, const char *refuse)
 {
-	const struct p3_knobs *k = p3_knobs_get(NULL);
 	const struct p3_rt_job *job = p3_rt_get(NULL);
-	struct smartmap_job sj = { .rank = job->local_rank, .size = job->local_size, .name = job->name,
-				   .adopt = k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt,
-				   .timeout_ms = (int)k->init_timeout_s * 1000, .guests = ni->guests };
-	struct priv *pv = calloc(1, sizeof(*pv));
+	struct smartmap_job sj = { .rank = job->local_rank, .size = job->local_size, .name = job->name, .adopt = adopt,
+				   .timeout_ms = (int)p3_knobs_get(NULL)->init_timeout_s * 1000, .guests = guests,
+				   .refuse = refuse };
 	int32_t pids[SMARTMAP_MAX_PEERS];
 	int rc;
 
@@ -44,17 +41,28 @@ static int join(struct nal_ni *ni)
 		pids[i] = (int32_t)job->pid[job->local_ranks[i]];
 	if (job->real_pids)
 		sj.pids = pids;
-	ni->peer = calloc(job->local_size, sizeof(*ni->peer));
-	if (!pv || !ni->peer || !ni->eq)
-		sj.refuse = "a rank of this node has no memory for the tables of its interface";
 	memcpy(sj.key, job->key, sizeof(sj.key));
 	rc = smartmap_init(&sj);
-	if (rc) {
-		p3_error("joining the job on this node failed: %s", *smartmap_why(SMARTMAP_F_WINDOWS) ?
-			 smartmap_why(SMARTMAP_F_WINDOWS) : strerror(-rc));
-		rc = rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+	if (!rc)
+		return PTL_OK;
+	p3_error("joining the job on this node failed: %s", *smartmap_why(SMARTMAP_F_WINDOWS) ?
+		 smartmap_why(SMARTMAP_F_WINDOWS) : strerror(-rc));
+	return rc == -ENOMEM ? PTL_NO_SPACE : PTL_FAIL;
+}
+
+/* Collective: the ranks of the node meet, and the first makes the table. */
+static int join(struct nal_ni *ni)
+{
+	const struct p3_knobs *k = p3_knobs_get(NULL);
+	const struct p3_rt_job *job = p3_rt_get(NULL);
+	struct priv *pv = calloc(1, sizeof(*pv));
+	int rc;
+
+	ni->peer = calloc(job->local_size, sizeof(*ni->peer));
+	rc = nal_join(k->smartmap == P3_NO ? 0 : (uint32_t)k->adopt, ni->guests, pv && ni->peer && ni->eq ? NULL :
+		      "a rank of this node has no memory for the tables of its interface");
+	if (rc != PTL_OK)
 		goto err;
-	}
 	pv->table = smartmap_shared(sizeof(*pv->table) + job->local_size * sizeof(uint32_t));
 	if (!pv->table) {
 		rc = errno == ENOMEM ? PTL_NO_SPACE : PTL_FAIL;

@@ -40,7 +40,7 @@ static uint64_t chunk_of(uint64_t n)
 
 static void copy_chunk(void *to, const void *from, uint64_t at, uint64_t chunk, uint64_t n)
 {
-	memcpy((char *)to + at, (const char *)from + at, n - at < chunk ? n - at : chunk);
+	smartmap_copy((char *)to + at, (const char *)from + at, n - at < chunk ? n - at : chunk);
 }
 
 bool nal_together_copy(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, bool put, uint64_t theirs, uint64_t ours,

@@ -138,9 +138,9 @@ static int copy(int peer, void *own, void *remote, size_t len, int write)
 		void *there = smartmap_remote(peer, remote);
 
 		if (write)
-			memcpy(there, own, len);
+			smartmap_copy(there, own, len);
 		else
-			memcpy(own, there, len);
+			smartmap_copy(own, there, len);
 		smartmap_leave(peer);
 		return 0;
 	}

@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -213,6 +214,31 @@ int smartmap_adopted(const void *addr, size_t len);
  */
 int smartmap_enter(int peer, const void *addr, size_t len);
 void smartmap_leave(int peer);
+
+/**
+ * smartmap_copy - memmove(3), at full speed wherever the bytes stand
+ * @to: where to; may be in a window
+ * @from: where from; may be in a window
+ * @len: bytes
+ *
+ * The C library copies more than 2 KiB by the processor's string instruction. On AMD's Zen 3 that takes 25 times as
+ * long where the destination lies 1 to 31 bytes behind the source, within pages of 4 KiB: memory of malloc(3), of 128
+ * KiB or more, begins 16 bytes behind a page, a symmetric heap or a window where a page does. Such copies go in pieces.
+ */
+static inline void smartmap_copy(void *to, const void *from, size_t len)
+{
+	const char *f = (const char *)from;
+	char *t = (char *)to;
+	uintptr_t ahead = (uintptr_t)t - (uintptr_t)f;
+	size_t piece = 2048;
+
+	if (__builtin_expect(len > piece && (ahead - 1) % 4096 < 63 && ahead >= len, 0)) {
+		__asm__("" : "+r"(piece));	/* a call each: of a constant a compiler makes that instruction, too */
+		for (; len > piece; t += piece, f += piece, len -= piece)
+			memcpy(t, f, piece);
+	}
+	memmove(t, f, len);
+}
 
 /**
  * smartmap_read, smartmap_write - copy from or to a peer's memory by the best path

@@ -10,6 +10,10 @@ check_PROGRAMS += tests/unit/smap_exch
 tests_unit_smap_exch_SOURCES = tests/unit/smap_exch.c
 tests_unit_smap_exch_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/nal/smartmap
 P3_TESTS += unit/smap_exch:tests/unit/smap_exch
+check_PROGRAMS += tests/unit/copy
+tests_unit_copy_SOURCES = tests/unit/copy.c
+tests_unit_copy_CPPFLAGS = $(T_CPPFLAGS)
+P3_TESTS += unit/copy:tests/unit/copy:valgrind
 # links between virtual nodes, on a clock of their own
 check_PROGRAMS += tests/unit/links
 tests_unit_links_SOURCES = tests/unit/links.c $(model_sources)
