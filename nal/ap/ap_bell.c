@@ -94,10 +94,10 @@ struct sender {
 	pid_t pid;
 };
 
-/* A datagram of our user's, of @n bytes: with its sender and descriptors, -1 where there are none. < 0: none. */
-static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int fds[2])
+/* A datagram of our user's, of @n bytes: with its sender and descriptor, -1 where there is none. < 0: none. */
+static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int *lent)
 {
-	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
+	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 
 	for (;;) {
 		struct iovec iov = { buf, n };
@@ -110,14 +110,14 @@ static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int fds
 			continue;
 		if (got < 0)
 			return -1;
-		fds[0] = fds[1] = -1;
+		*lent = -1;
 		for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
 			struct ucred who;
 
 			if (c->cmsg_level != SOL_SOCKET)
 				continue;
 			if (c->cmsg_type == SCM_RIGHTS)
-				memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+				memcpy(lent, CMSG_DATA(c), sizeof(*lent));
 			if (c->cmsg_type != SCM_CREDENTIALS)
 				continue;
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
@@ -127,34 +127,28 @@ static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int fds
 		from->len = m.msg_namelen;
 		if (ours)
 			return got;
-		for (int i = 0; i < 2; i++)
-			if (fds[i] >= 0)
-				close(fds[i]);
+		if (*lent >= 0)
+			close(*lent);
 	}
 }
 
-/* What stands in a datagram: which of the two descriptors come with it. */
+/* What stands in a datagram: whether a descriptor comes with it. */
 static bool lend(int fd, struct sender *to, struct ap_loan l)
 {
-	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(2 * sizeof(int))] = { 0 };
-	int fds[2], n = 0;
+	_Alignas(struct cmsghdr) char ctl[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { &l, sizeof(l) };
 	struct msghdr m = { .msg_name = &to->name, .msg_namelen = to->len, .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t went;
 
-	if (l.lent.out >= 0)
-		fds[n++] = l.lent.out;
-	if (l.lent.in >= 0)
-		fds[n++] = l.lent.in;
-	if (n) {
+	if (l.lent.fd >= 0) {
 		struct cmsghdr *c = (struct cmsghdr *)ctl;
 
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &l.lent.fd, sizeof(int));
 		m.msg_control = ctl;
-		m.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
+		m.msg_controllen = sizeof(ctl);
 	}
 	do
 		went = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -173,13 +167,12 @@ static bool is_rank(const struct ap_card *c, const struct sender *s)
 void ap_bell_hear(int fd, const struct ap_card *card, const struct ap_loan *loans)
 {
 	struct sender from;
-	int fds[2];
+	int lent;
 	char c;
 
-	while (receive(fd, &c, 1, &from, fds) >= 0) {
-		for (int i = 0; i < 2; i++)
-			if (fds[i] >= 0)
-				close(fds[i]);
+	while (receive(fd, &c, 1, &from, &lent) >= 0) {
+		if (lent >= 0)
+			close(lent);
 		if (c != ASK || !is_rank(card, &from))
 			continue;
 		for (uint32_t i = 0; i < card->nodes; i++)
@@ -191,21 +184,18 @@ void ap_bell_hear(int fd, const struct ap_card *card, const struct ap_loan *loan
 bool ap_bell_take(int fd, struct ap_loan *l)
 {
 	struct sender from;
-	int fds[2];
+	int lent;
 
 	for (;;) {
-		ssize_t n = receive(fd, l, sizeof(*l), &from, fds);
-		bool out = n == sizeof(*l) && l->lent.out >= 0, in = n == sizeof(*l) && l->lent.in >= 0;
+		ssize_t n = receive(fd, l, sizeof(*l), &from, &lent);
 
 		if (n < 0)
 			return false;
-		if (n == sizeof(*l) && (fds[0] >= 0) == (out || in) && (fds[1] >= 0) == (out && in)) {
-			l->lent.out = out ? fds[0] : -1;
-			l->lent.in = in ? fds[out] : -1;
+		if (n == sizeof(*l) && (lent >= 0) == (l->lent.fd >= 0)) {
+			l->lent.fd = lent;
 			return true;
 		}
-		for (int i = 0; i < 2; i++)
-			if (fds[i] >= 0)
-				close(fds[i]);
+		if (lent >= 0)
+			close(lent);
 	}
 }

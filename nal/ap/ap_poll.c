@@ -55,7 +55,7 @@ bool ap_poll_open(struct ap *ap)
 	p->side.own_copy = nal_own_copy;
 	p->side.owner = &ap->env;
 	for (uint32_t i = 0; i < p->nodes; i++)
-		p->lent[i].out = p->lent[i].in = -1;
+		p->lent[i].fd = -1;
 	p->often = p->mask = n - 1;
 	p->off = false;
 	return true;
@@ -65,13 +65,11 @@ static void give_back(struct ap_poll *p, uint32_t node)
 {
 	struct tcp_lent *l = &p->lent[node];
 
-	if (l->in >= 0 && p->epoll >= 0)	/* closing does not take it out, since it is not the last one */
-		epoll_ctl(p->epoll, EPOLL_CTL_DEL, l->in, NULL);
-	if (l->in >= 0)
-		close(l->in);
-	if (l->out >= 0)
-		close(l->out);
-	*l = (struct tcp_lent){ 0, -1, -1 };
+	if (l->fd >= 0 && p->epoll >= 0)	/* closing does not take it out, since it is not the last one */
+		epoll_ctl(p->epoll, EPOLL_CTL_DEL, l->fd, NULL);
+	if (l->fd >= 0)
+		close(l->fd);
+	*l = (struct tcp_lent){ 0, -1 };
 }
 
 void ap_poll_close(struct ap *ap)
@@ -109,12 +107,9 @@ void ap_poll_cut(struct ap *ap)
 {
 	struct ap_poll *p = &ap->poll;
 
-	for (uint32_t i = 0; p->lent && i < p->nodes; i++) {
-		if (p->lent[i].in >= 0)
-			shutdown(p->lent[i].in, SHUT_RDWR);
-		if (p->lent[i].out >= 0)
-			shutdown(p->lent[i].out, SHUT_RDWR);
-	}
+	for (uint32_t i = 0; p->lent && i < p->nodes; i++)
+		if (p->lent[i].fd >= 0)
+			shutdown(p->lent[i].fd, SHUT_RDWR);
 }
 
 /* ---- [lock] ---- */
@@ -136,10 +131,8 @@ static bool find(struct ap *ap)
 static void install(struct ap_poll *p, uint32_t nodes, const struct ap_loan *l)
 {
 	if (l->node >= nodes) {
-		if (l->lent.in >= 0)
-			close(l->lent.in);
-		if (l->lent.out >= 0)
-			close(l->lent.out);
+		if (l->lent.fd >= 0)
+			close(l->lent.fd);
 		return;
 	}
 	give_back(p, l->node);
@@ -151,15 +144,14 @@ static void list(struct ap_poll *p, uint32_t nodes)
 {
 	p->n_live = 0;
 	for (uint32_t i = 0; i < nodes; i++)
-		if (p->lent[i].in >= 0 || p->lent[i].out >= 0)
+		if (p->lent[i].fd >= 0)
 			p->live[p->n_live++] = i;
 	if (p->n_live > FEW && p->epoll < 0)
 		p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	for (uint32_t i = 0; p->epoll >= 0 && i < p->n_live; i++) {
 		struct epoll_event ev = { .events = EPOLLIN, .data.u32 = p->live[i] };
 
-		if (p->lent[p->live[i]].in >= 0)	/* EEXIST: it is in there */
-			epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->lent[p->live[i]].in, &ev);
+		epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->lent[p->live[i]].fd, &ev);	/* EEXIST: it is in there */
 	}
 }
 

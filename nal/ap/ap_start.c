@@ -279,10 +279,12 @@ void ap_without_engine(struct ap *ap)
 	if (hope && first == ap->me && now - ap->spawned_at > SPAWN_NS &&
 	    !smartmap_alive((int)ap->ni->n_peers)) {
 		ap->spawned_at = now;
-		if (spawn(ap, why, sizeof(why))) {
+		pthread_mutex_lock(&ap->lock);	/* another thread may have given up meanwhile, and closed the sockets */
+		if (!ap->broken && spawn(ap, why, sizeof(why))) {
 			p3_warn("%s", why);
 			hope = false;
 		}
+		pthread_mutex_unlock(&ap->lock);
 	}
 	ap_card_unlock(c);
 	if (!hope)

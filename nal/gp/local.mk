@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # The NAL of several nodes: an interrupt thread over TCP. Needs libev.
-tcp_sources = nal/transport/transport.h nal/transport/tcp/tcp.h nal/transport/tcp/tcp.c \
+tcp_sources = nal/transport/transport.h nal/transport/tcp/tcp.h nal/transport/tcp/tcp_int.h nal/transport/tcp/tcp.c \
+	nal/transport/tcp/tcp_listen.c nal/transport/tcp/tcp_conn.c nal/transport/tcp/tcp_move.c \
 	nal/transport/tcp/tcp_auth.c nal/transport/tcp/tcp_addr.c
 gp_sources = nal/gp/gp.h nal/gp/gp_links.c nal/gp/nal_gp.c nal/gp/gp_card.c nal/gp/gp_port.c
 # RDMA, where the headers of libibverbs are; the library is loaded when it is asked for.

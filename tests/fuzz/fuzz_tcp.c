@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include "../../nal/transport/tcp/tcp.c"
+#include "../../nal/transport/tcp/tcp_conn.c"
 #include "fuzz.h"
 
 enum { ENDS = 3, OUT = ENDS, SIZE = 5, OWN = 2 };
@@ -87,15 +87,35 @@ static const struct tcp_user user = {
 	.writable = on_writable, .resumed = on_writable, .gone = on_gone, .known = on_known, .place = on_place,
 };
 
-static bool is_open(int k)
+static struct { int fd; bool seated; uint32_t rank, serial; } own[ENDS + 1];	/* our side of each */
+
+/* A stranger that has not been closed. */
+static bool is_stranger(int k)
 {
-	for (struct tcp_in *c = t.ins; c; c = c->next)
-		if (c == in[k] && c->nonce[0] == 0x10 + k)	/* not another in the same place */
+	for (struct tcp_in *c = t.ins; c && k != OUT; c = c->next)
+		if (c == in[k] && !c->proved && c->nonce[0] == 0x10 + k)	/* not another in the same place */
 			return true;
 	return false;
 }
 
-/* As accept_event() does, but for the kind of socket: a greeting has gone, a hello may come. */
+/* It may be a connection now: the one to its rank. */
+static void look(int k, uint32_t rank)
+{
+	own[k].seated = rank < SIZE && t.out[rank].state == TCP_READY && t.out[rank].fd == own[k].fd;
+	own[k].rank = rank;
+	own[k].serial = own[k].seated ? t.out[rank].serial : 0;
+	must(!own[k].seated || (t.out[rank].in && t.out[rank].in->rank == rank && proved_as[rank]));
+}
+
+/* What comes over it, while it is the connection to its rank. */
+static struct tcp_in *seat(int k)
+{
+	struct tcp_out *o = &t.out[own[k].rank];
+
+	return own[k].seated && o->serial == own[k].serial && o->state == TCP_READY ? o->in : NULL;
+}
+
+/* As tcp_accept_event() does, but for the kind of socket: a greeting has gone, a hello may come. */
 static void come(int k)
 {
 	int sv[2];
@@ -104,15 +124,11 @@ static void come(int k)
 	if (peer[k] >= 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv))
 		return;
 	peer[k] = sv[1];
+	own[k].seated = false;
 	in[k] = c = calloc(1, sizeof(*c));
 	must(c);
-	c->t = &t;
-	c->fd = sv[0];
-	c->next = t.ins;
-	c->at = &t.ins;
-	if (c->next)
-		c->next->at = &c->next;
-	t.ins = c;
+	c->fd = own[k].fd = sv[0];
+	enter(&t, c);
 	t.strangers++;
 	memset(c->nonce, 0x10 + k, sizeof(c->nonce));
 	ev_io_init(&c->io, in_event, c->fd, EV_READ);
@@ -133,7 +149,8 @@ static void go(void)
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv))
 		return;
 	peer[OUT] = sv[1];
-	o->fd = sv[0];
+	own[OUT].seated = false;
+	o->fd = own[OUT].fd = sv[0];
 	o->state = TCP_CONNECTING;
 	o->got = 0;
 	ev_io_init(&o->io, out_event, o->fd, EV_WRITE);
@@ -141,6 +158,13 @@ static void go(void)
 	ev_io_start(t.loop, &o->io);
 	ev_timer_stop(t.loop, &o->timer);
 	out_event(t.loop, &o->io, EV_WRITE);
+}
+
+/* We are connecting: with what go() has made. */
+static bool making(void)
+{
+	return t.out[1].fd >= 0 && t.out[1].fd == own[OUT].fd &&
+	       (t.out[1].state == TCP_GREETING || t.out[1].state == TCP_WELCOME);
 }
 
 static void put_out(int k, const uint8_t *b, size_t n)
@@ -153,22 +177,20 @@ static void put_out(int k, const uint8_t *b, size_t n)
 		;
 	if (n && send(peer[k], b, n, MSG_NOSIGNAL) < 0)
 		return;
-	if (k == OUT) {
+	if (seat(k)) {
+		in_event(t.loop, &seat(k)->io, EV_READ);
+	} else if (is_stranger(k)) {
+		in_event(t.loop, &in[k]->io, EV_READ);
+	} else if (k == OUT) {
 		/* as the loop would, until it has read all that has come */
-		for (int left = INT_MAX, was = 0; left && left != was && t.out[1].fd >= 0;) {
+		for (int left = INT_MAX, was = 0; left && left != was && making();) {
 			was = left;
 			out_event(t.loop, &t.out[1].io, EV_READ);
-			if (t.out[1].fd < 0 || ioctl(t.out[1].fd, FIONREAD, &left))
+			if (!making() || ioctl(t.out[1].fd, FIONREAD, &left))
 				left = 0;
 		}
-	} else if (is_open(k)) {
-		bool before = in[k]->proved;
-
-		in_event(t.loop, &in[k]->io, EV_READ);
-		if (is_open(k) && in[k]->proved && !before)
-			must(proved_as[in[k]->rank] == 1 && t.out[in[k]->rank].in == in[k] && in[k]->rank != 4);
 	}
-	if (k == OUT && t.out[1].fd < 0) {
+	if (k == OUT && !making() && !seat(k) && !(t.out[1].state == TCP_READY && t.out[1].fd == own[k].fd)) {
 		close(peer[k]);
 		peer[k] = -1;
 	}
@@ -180,18 +202,15 @@ static void hang_up(int k)
 		return;
 	close(peer[k]);
 	peer[k] = -1;
-	if (k == OUT) {
-		if (t.out[1].fd >= 0)
-			out_event(t.loop, &t.out[1].io, EV_READ);
-	} else if (is_open(k)) {
-		uint32_t rank = in[k]->rank;
-		bool was = in[k]->proved;
-
-		while (is_open(k))
-			in_event(t.loop, &in[k]->io, EV_READ);
-		if (was)
-			proved_as[rank] = 0;
+	if (seat(k)) {
+		while (seat(k))
+			in_event(t.loop, &seat(k)->io, EV_READ);
+		proved_as[own[k].rank] = 0;
+	} else if (k == OUT && making()) {
+		out_event(t.loop, &t.out[1].io, EV_READ);
 	}
+	while (is_stranger(k))
+		in_event(t.loop, &in[k]->io, EV_READ);
 }
 
 /* @h: 48 bytes. With the key, a rank that is not there yet is let in: on_frame() may come for it from now on. */
@@ -199,7 +218,7 @@ static void hello(int k, uint8_t how, uint8_t *h)
 {
 	uint32_t rank;
 
-	if (k == OUT || !is_open(k) || in[k]->proved || in[k]->have)
+	if (!is_stranger(k) || in[k]->have)
 		return;
 	if (how & 1)
 		put32(h, GREETS), put32(h + 4, HANDSHAKE);
@@ -211,21 +230,24 @@ static void hello(int k, uint8_t how, uint8_t *h)
 	    !gone[rank])
 		proved_as[rank] = 1;
 	put_out(k, h, HELLO);
+	look(k, rank);
 }
 
 static void answer(uint8_t *b)
 {
 	struct tcp_out *o = &t.out[1];
 
-	if (peer[OUT] < 0 || o->fd < 0 || o->got)
+	if (peer[OUT] < 0 || !making() || o->got)
 		return;
 	if (o->state == TCP_GREETING) {
 		put32(b, GREETS), put32(b + 4, HANDSHAKE);
 		put_out(OUT, b, GREETING);
 	} else if (o->state == TCP_WELCOME) {
 		mac_of(&t, 2, OWN, 1, o->nonce, o->hello + 16, b);
+		proved_as[1] = 1;
 		put_out(OUT, b, WELCOME);
-		must(o->state == TCP_READY);
+		look(OUT, 1);
+		must(own[OUT].seated);
 	}
 }
 
@@ -255,9 +277,9 @@ static void step(uint8_t op, const uint8_t *arg, size_t n)
 		put_out(k, b, get32(b + 8) <= WIRE_PAYLOAD && op & 32 ? WIRE_HDR + get32(b + 8) : n);
 		break;
 	case 7:
-		if (k != OUT && is_open(k) && !in[k]->proved)
+		if (is_stranger(k))
 			stranger_late(t.loop, &in[k]->timer, 0);
-		else if (k == OUT && t.out[1].state == TCP_BROKEN)
+		else if (k == OUT && (t.out[1].state == TCP_BROKEN || t.out[1].state == TCP_AGAIN))
 			out_timer(t.loop, &t.out[1].timer, 0);
 		break;
 	}
@@ -275,18 +297,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	t = (struct tcp){ .loop = loop, .user = &user, .rank = OWN, .size = SIZE, .patience = 5, .listens = 1,
 		.fd = { sv[0] } };
 	memcpy(t.key, "a key of the job", 16);
-	t.out = calloc(SIZE, sizeof(*t.out));
-	must(t.out);
-	for (uint32_t i = 0; i < SIZE; i++) {
-		t.out[i] = (struct tcp_out){ .t = &t, .rank = i, .fd = -1 };
-		ev_timer_init(&t.out[i].timer, out_timer, 0., 0.);
-		ev_timer_init(&t.out[i].missing, in_missing, 0., 0.);
-		t.out[i].missing.data = &t.out[i];
-		t.out[i].timer.data = &t.out[i];
-		proved_as[i] = gone[i] = 0;
-	}
-	ev_io_init(&t.listener[0], accept_event, t.fd[0], EV_READ);
-	ev_async_init(&t.async, woken);
+	must(!tcp_start(&t, NULL, NULL, 0, NULL));
+	tcp_accepting(&t, false);
+	memset(proved_as, 0, sizeof(proved_as));
+	memset(gone, 0, sizeof(gone));
+	memset(own, 0, sizeof(own));
 	for (int k = 0; k <= ENDS; k++) {
 		peer[k] = -1;
 		if (k < ENDS)

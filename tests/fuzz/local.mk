@@ -71,7 +71,8 @@ tests_unit_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
 P3_TESTS += unit/tcp:tests/unit/tcp
 # They are compiled with the source that they look into.
 check_PROGRAMS += tests/fuzz/fuzz_tcp tests/fuzz/fuzz_card
-tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp_auth.c \
+tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp.c \
+	nal/transport/tcp/tcp_listen.c nal/transport/tcp/tcp_move.c nal/transport/tcp/tcp_auth.c \
 	nal/transport/tcp/tcp_addr.c
 tests_fuzz_fuzz_tcp_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_fuzz_fuzz_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)

@@ -48,8 +48,8 @@ target look -D_GNU_SOURCE "$src/tests/fuzz/fuzz_look.c" "$src/tools/json.c" "$sr
 	"$src"/portals/lib/*.c
 # What needs libev, where configure has found it.
 if grep -q '^#define HAVE_LIBEV 1' "$P3_BUILD/config.h"; then
-	target tcp -D_GNU_SOURCE "$src/tests/fuzz/fuzz_tcp.c" "$src/nal/transport/tcp/tcp_auth.c" \
-		"$src/nal/transport/tcp/tcp_addr.c" "$w" -lev
+	target tcp -D_GNU_SOURCE "$src/tests/fuzz/fuzz_tcp.c" \
+		"$src"/nal/transport/tcp/tcp{,_listen,_move,_auth,_addr}.c "$w" -lev
 	target card -D_GNU_SOURCE "$src/tests/fuzz/fuzz_card.c" "$src/nal/transport/tcp/tcp_auth.c" \
 		"$src/nal/transport/tcp/tcp_addr.c" "$src/nal/gp/gp_port.c" $rt -lev
 fi

@@ -376,22 +376,66 @@ static void t_cut_connections_are_made_anew(void)
 	stop();
 }
 
-/* Who is there, and does not come back, is given up in time; who has sent nonsense is not let in again. */
+/* Who is there, and cannot be reached any more from either side, is given up in time. */
 static void t_who_does_not_come_back_is_gone(void)
 {
+	double t;
+
 	start(KEY, KEY);
 	end[0].t.patience = end[1].t.patience = 1;
 	send_frame(0, 0, 1);
 	CHECK(until(&end[0].writable, 1));
 	CHECK_INT(send_frame(0, 0, 1), 0);
 	CHECK(until(&end[1].frames, 1));
-	tcp_accepting(&end[1].t, false);
+	for (int i = 0; i < 2; i++)
+		tcp_addr_parse("255.255.255.255", end[i].place.addr);	/* ENETUNREACH, or EACCES: no way there */
 	shutdown(end[0].t.out[1].fd, SHUT_RDWR);
+	t = now();
 	CHECK(until(&end[1].gone, 1));
-	tcp_accepting(&end[1].t, true);
 	CHECK(until(&end[0].gone, 1));
+	CHECK(now() - t > 0.8);
 	CHECK_INT(end[0].resumed + end[1].resumed, 0);
 	stop();
+}
+
+/* An end of which nobody hears that it has ended: what it had is there again by the connection that the other makes. */
+static void t_one_side_is_enough(void)
+{
+	start(KEY, KEY);
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	CHECK(until(&end[1].writable, 1));		/* the same connection: it has made none */
+	CHECK_INT(end[1].t.out[0].tried, 0);
+	CHECK_INT(send_frame(1, 0, 10), 0);
+	CHECK(until(&end[0].frames, 1));
+	CHECK_INT(end[1].t.out[0].tried, 0);
+	tcp_accepting(&end[1].t, false);		/* it may be stopped: nobody says how long */
+	shutdown(end[0].t.out[1].fd, SHUT_RDWR);
+	CHECK(until(&end[0].resumed, 1));
+	CHECK(until(&end[1].resumed, 1));
+	CHECK(!end[0].gone && !end[1].gone);
+	stop();
+}
+
+/* Both at once, again and again: one connection is left, and nobody is gone. */
+static void t_two_that_connect_at_once(void)
+{
+	for (int i = 0; i < 200; i++) {
+		start(KEY, KEY);
+		end[0].next += !send_frame(0, 0, 1);
+		for (int k = 0; k < i % 7; k++)
+			ev_run(loop, EVRUN_NOWAIT);
+		end[1].next += !send_frame(1, 0, 1);
+		CHECK(until(&end[0].writable, 1));
+		CHECK(until(&end[1].writable, 1));
+		for (int k = 0; k < 2; k++) {
+			CHECK_INT(send_frame(k, end[k].next, 1), 0);
+			CHECK(until(&end[!k].frames, ++end[k].next));
+		}
+		CHECK(!end[0].gone && !end[1].gone && !end[0].t.refused && !end[1].t.refused);
+		CHECK(!end[0].t.strangers && !end[1].t.strangers);
+		stop();
+	}
 }
 
 /* At the sender from some byte on, then at the receiver: it goes on with zeroes, or is dropped; the next one comes. */
@@ -616,7 +660,8 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_siphash_is_what_its_authors_say), T(t_frames_arrive_whole_and_in_order),
 		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there),
-		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_addresses_of_both_kinds),
+		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_one_side_is_enough),
+		T(t_two_that_connect_at_once), T(t_addresses_of_both_kinds),
 		T(t_another_key_gets_nowhere),
 		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
 		{ 0 }

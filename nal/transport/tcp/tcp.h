@@ -2,10 +2,10 @@
 /*
  * tcp.h - frames between the processes of a job, over TCP
  *
- * A process listens at one port, and connects to another when it has a frame for it. A connection carries frames one
- * way only: two processes that talk to each other have two, so nobody has to agree who connects. Before its first
- * frame both sides prove that they have the job's key (tcp_auth.c); a process without it learns nothing and delivers
- * nothing.
+ * A process listens at one port, and connects to another when it has a frame for it, unless that has connected to it.
+ * A connection carries frames both ways, so that what acknowledges bytes to the kernel there goes along with an answer
+ * and is no packet of its own. Before the first frame both sides prove that they have the job's key (tcp_auth.c); a
+ * process without it learns nothing and delivers nothing.
  *
  * Everything runs in the caller's libev loop, under the caller's lock: the loop gives the lock up while it sleeps,
  * and tcp_send() is called with it held, from any thread. Nothing here blocks.
@@ -82,8 +82,7 @@ struct tcp_out {
 	uint8_t again;			/* handshakes that have failed */
 	bool watched;
 	ev_io io;
-	ev_timer timer;			/* until it is connected; until what the other side sent has been read */
-	ev_timer missing;		/* until its connection to us, which has ended, is there again */
+	ev_timer timer;			/* until it is connected, or tried again */
 	bool ready;			/* frames have been sent over one */
 	bool resuming;			/* for an end that has come, @broke, until: */
 	double until;
@@ -99,7 +98,7 @@ struct tcp_out {
 	void *whose;
 	uint64_t tag;
 	uint32_t by;			/* tcp.id of whoever has named their memory */
-	struct tcp_in *in;		/* its connection to us, if it has one */
+	struct tcp_in *in;		/* what comes over it, while there is one (TCP_READY) */
 	struct tcp_in *seat;		/* where that stands, for good */
 	uint32_t serial;		/* of what a borrower would get: changes with each descriptor; 0: nothing yet */
 	bool wanted;			/* a borrower has a frame for it, and there is no connection */
@@ -111,11 +110,12 @@ struct tcp_out {
 	int err;			/* why there is none (any more); 0: it was closed */
 	struct in6_addr addr;		/* the last that was tried */
 };
+/* BROKEN: it cannot be reached, which the loop is still to tell. */
 enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
 
 struct tcp_lent {
 	uint32_t serial;		/* as in tcp_out when it was lent; 0: not */
-	int out, in;			/* or -1 */
+	int fd;				/* or -1 */
 };
 
 struct tcp {
@@ -129,6 +129,7 @@ struct tcp {
 	int fd[TCP_ADDRS];
 	ev_io listener[TCP_ADDRS];
 	ev_async async;
+	ev_timer pulse;
 	uint32_t strangers;		/* connections that have proved nothing yet */
 	struct tcp_in *ins;
 	struct tcp_out *out;		/* [size] */
@@ -168,7 +169,7 @@ void tcp_stop(struct tcp *t);
 
 /* Bytes that tcp.room() is asked for at most, each to a whole line. */
 uint64_t tcp_room(uint32_t size);
-/* To borrowers: what @rank's connections are now. The descriptors stay the owner's. */
+/* To borrowers: what @rank's connection is now. The descriptor stays the owner's. */
 struct tcp_lent tcp_lend(const struct tcp *t, uint32_t rank);
 /* The owner reads nothing any more, or again: somebody else does. */
 void tcp_rest(struct tcp *t, bool on);
@@ -176,7 +177,7 @@ void tcp_rest(struct tcp *t, bool on);
 void tcp_serve(struct tcp *t);
 /* A borrower has died amid a look, or a send: all that is half done is given up. */
 void tcp_cut(struct tcp *t);
-/* A borrower has the descriptors that @rank's connections are now. */
+/* A borrower has the descriptor that @rank's connection is now. */
 static inline bool tcp_has(const struct tcp *t, uint32_t rank)
 {
 	return t->lent[rank].serial == t->out[rank].serial;
