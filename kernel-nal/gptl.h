@@ -23,7 +23,6 @@
 #include "gptl_env.h"
 #include "portals_gp.h"
 
-#define GPTL_SLOTS	8U		/* rows of operation records in an NI: 64 operations at a time */
 #define GPTL_RECENT	16U		/* pinned ranges that are kept for descriptors to come */
 #define GPTL_WINDOW	((u64)64 << 20)	/* longer descriptors are looked up page by page, not pinned */
 

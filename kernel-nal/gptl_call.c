@@ -2,9 +2,9 @@
 /*
  * gptl_call.c - entries, descriptors, queues, access control: the arguments of a process, checked, for the core
  *
- * The core's owner side trusts its caller for some things; these are checked here: that a queue exists, that
- * options are
- * known, that a vector has been copied. Memory is pinned before the core hears of a descriptor, since that may sleep.
+ * The core's owner side trusts its caller for some things; these are checked here: that a queue exists, that options
+ * are known, that a vector has been copied. Memory is pinned before the core hears of a descriptor, since that may
+ * sleep.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -164,50 +164,41 @@ long gptl_me_unlink(struct gptl_ni *ni, const struct gptl_ref *a)
 	return rc;
 }
 
-long gptl_md_attach(struct gptl_ni *ni, struct gptl_post *a)
+/* A descriptor: of a match entry, for others, or of its own. */
+static long md(struct gptl_ni *ni, struct gptl_post *a, bool attach)
 {
 	struct p3l_env env = { 0 };
-	struct p3l_ref md;
+	struct p3l_ref ref;
 	struct md_in m;
 	long rc;
 
 	if (!entry_ok(a))
 		return -EINVAL;
-	rc = md_in(ni, &a->md, true, &m);
+	rc = md_in(ni, &a->md, attach, &m);
 	if (!rc) {
 		enter(&env, ni);
-		rc = p3l_md_attach(&env, ni->l, in(a->me), &m.args, a->op, &md);
+		if (attach)
+			rc = p3l_md_attach(&env, ni->l, in(a->me), &m.args, a->op, &ref);
+		else
+			rc = p3l_md_bind(&env, ni->l, &m.args, a->op, &ref);
 		gptl_leave();
 	}
 	if (!rc) {
-		a->dsc = out(md);
-		md_made(ni, md.idx, &m);
+		a->dsc = out(ref);
+		md_made(ni, ref.idx, &m);	/* nothing pinned: forgets what was for the one before it there */
 	}
 	md_done(&m);
 	return rc;
 }
 
+long gptl_md_attach(struct gptl_ni *ni, struct gptl_post *a)
+{
+	return md(ni, a, true);
+}
+
 long gptl_md_bind(struct gptl_ni *ni, struct gptl_post *a)
 {
-	struct p3l_env env = { 0 };
-	struct p3l_ref md;
-	struct md_in m;
-	long rc;
-
-	if (!entry_ok(a))
-		return -EINVAL;
-	rc = md_in(ni, &a->md, false, &m);
-	if (!rc) {
-		enter(&env, ni);
-		rc = p3l_md_bind(&env, ni->l, &m.args, a->op, &md);
-		gptl_leave();
-	}
-	if (!rc) {
-		a->dsc = out(md);
-		md_made(ni, md.idx, &m);	/* what was pinned for the one before it in that place */
-	}
-	md_done(&m);
-	return rc;
+	return md(ni, a, false);
 }
 
 /* A match entry with its descriptor: at an end of a list, or beside another entry under the condition of a queue. */

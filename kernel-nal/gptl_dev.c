@@ -2,11 +2,9 @@
 /*
  * gptl_dev.c - /dev/portals: open, ioctl, mmap, release
  *
- * Owns the way in: what the caller passes is copied once, its padding checked, and nobody but the process that
- * has opened
- * the interface gets further. An interface leaves its job when its process closes the file or ends (flush),
- * and is freed
- * when nobody is in it any more.
+ * Owns the way in: what the caller passes is copied once, its padding checked, and nobody but the process that has
+ * opened the interface gets further. An interface leaves its job when its process closes the file or ends (flush), and
+ * is freed when nobody is in it any more.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -175,10 +173,7 @@ static long gptl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	return rc;
 }
 
-/*
- * Pages of the region come as they are looked at. They stay as long as somebody has them, whatever becomes
- * of the NI.
- */
+/* Pages of the region come as they are looked at. Who has them keeps them, whatever becomes of the NI. */
 static vm_fault_t region_fault(struct vm_fault *vmf)
 {
 	struct gptl_file *f = vmf->vma->vm_file->private_data;

@@ -2,11 +2,10 @@
 /*
  * gptl_mem.c - memory of processes: pinned when a descriptor is attached, or looked up when somebody copies
  *
- * Addresses are what counts: an operation knows the addresses of its descriptor's memory in its owner's space.
- * Pages that
- * were pinned for that place are a shortcut to them. They are used as long as the owner's mapping is the one that was
- * there when they were pinned: an MMU notifier withdraws them when it is unmapped, moved or thrown away, or when the
- * process ends, and gives them back. From then on addresses are looked up, and fail where nothing is mapped.
+ * Addresses are what counts: an operation knows the addresses of its descriptor's memory in its owner's space. Pages
+ * that were pinned for that place are a shortcut to them. They are used as long as the owner's mapping is the one
+ * that was there when they were pinned: an MMU notifier withdraws them when it is unmapped, moved or thrown away, or
+ * when the process ends, and gives them back. From then on addresses are looked up, and fail where nothing is mapped.
  * (Copies that are under way then end in the old pages, as if they had been a moment earlier.)
  *
  * fork() gives a child copies of pinned pages at once: the owner keeps the pages that it has.
@@ -143,6 +142,14 @@ static struct gptl_pins *recent_find(struct gptl_ni *ni, u64 start, u64 len)
 	return p;
 }
 
+/* Withdrawn before sweep() could find them: now it can. The caller has a reference. */
+static void sweep_missed(struct gptl_ni *ni, const struct gptl_pins *p)
+{
+	smp_mb();			/* placed, then looked; withdraw() marks, then has the places looked at */
+	if (READ_ONCE(p->stale))
+		queue_work(gptl_wq, &ni->sweep);
+}
+
 /* In the place of the oldest. */
 static void recent_put(struct gptl_ni *ni, struct gptl_pins *p)
 {
@@ -154,6 +161,7 @@ static void recent_put(struct gptl_ni *ni, struct gptl_pins *p)
 	ni->recent[ni->recent_at] = p;
 	ni->recent_at = (ni->recent_at + 1) % GPTL_RECENT;
 	spin_unlock(&ni->recent_lock);
+	sweep_missed(ni, p);
 	gptl_pins_drop(old);
 }
 
@@ -224,15 +232,20 @@ void gptl_pins_set(struct gptl_ni *ni, u32 md, struct gptl_pins *p)
 {
 	struct gptl_pins *old;
 
-	if (!p && xa_empty(&ni->pins))
-		return;
-	old = p ? xa_store(&ni->pins, md, p, GFP_KERNEL_ACCOUNT) : xa_erase(&ni->pins, md);
-	if (xa_is_err(old)) {			/* then without */
-		xa_erase(&ni->pins, md);
-		gptl_pins_drop(p);
+	if (!p) {
+		if (!xa_empty(&ni->pins))
+			gptl_pins_drop(xa_erase(&ni->pins, md));
 		return;
 	}
+	kref_get(&p->ref);
+	old = xa_store(&ni->pins, md, p, GFP_KERNEL_ACCOUNT);
+	if (xa_is_err(old)) {			/* then without */
+		old = xa_erase(&ni->pins, md);
+		gptl_pins_drop(p);
+	}
+	sweep_missed(ni, p);
 	gptl_pins_drop(old);
+	gptl_pins_drop(p);
 }
 
 /* Is what was pinned for place @md of no use any more? */
@@ -323,6 +336,7 @@ static int copy_pages(struct page **page, u32 n, u64 addr, u64 len, bool put, u6
 			return -EINTR;
 		own += k, len -= k;
 		off = 0;
+		cond_resched();
 	}
 	return 0;
 }
@@ -373,7 +387,6 @@ static int copy_looked_up(struct mm_struct *mm, u64 addr, u64 len, bool put, u64
 		if (rc)
 			return rc;
 		addr += part, own += part, len -= part;
-		cond_resched();
 	}
 	return 0;
 }

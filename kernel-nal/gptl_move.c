@@ -2,11 +2,10 @@
 /*
  * gptl_move.c - put, get, exchange, atomic operation, between processes of this node
  *
- * The caller's system call does it all: it charges its own descriptor, matches in the target's lists, copies
- * between its
- * own memory and the target's pages, logs both sides' events, and wakes those who sleep for them. Matching and logging
- * are done with bottom halves off (gptl_env.h); the copy is not, it may fault and be preempted. A record of the
- * operation (struct p3l_op) keeps the target's descriptor in use meanwhile. Nothing waits for the target.
+ * The caller's system call does it all: it charges its own descriptor, matches in the target's lists, copies between
+ * its own memory and the target's pages, logs both sides' events, and wakes those who sleep for them. Matching and
+ * logging are done with bottom halves off (gptl_env.h); the copy is not, it may fault and be preempted. A record of
+ * the operation (struct p3l_op) keeps the target's descriptor in use meanwhile. Nothing waits for the target.
  */
 #include <linux/delay.h>
 #include <linux/sched/signal.h>
@@ -38,8 +37,8 @@ static void fill_hdr(const struct gptl_ni *ni, const struct gptl_move *a, struct
  */
 static struct p3l_op *op_try(struct p3l_env *env, struct p3l_ni *l)
 {
-	u32 first, i;
 	struct p3l_op *op = NULL;
+	u32 first, i;
 
 	gptl_enter(env);
 	first = env->self;

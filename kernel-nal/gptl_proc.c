@@ -2,11 +2,10 @@
 /*
  * gptl_proc.c - jobs, and the interfaces of their processes
  *
- * A job is what ranks of one node have in common: user, secret key, job id, node id, size. The first to come
- * makes it, and it
- * takes nobody in any more as soon as one has left, so that ranks that start again meet each other and not those that
- * are still leaving. Being of the same job of the same user is the permission that every operation needs; it is checked
- * here, once, and what can be reached later is only what its owner has put into descriptors.
+ * A job is what ranks of one node have in common: user, secret key, job id, node id, size. The first to come makes
+ * it, and it takes nobody in any more as soon as one has left, so that ranks that start again meet each other and not
+ * those that are still leaving. Being of the same job of the same user is the permission that every operation needs;
+ * it is checked here, once, and what can be reached later is only what its owner has put into descriptors.
  */
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -17,7 +16,14 @@
 #include <linux/user_namespace.h>
 #include "gptl.h"
 
-#define NI_MAX	512			/* interfaces at a time: about 33 MiB each */
+/* Interfaces at a time, of all and of one user: about 33 MiB each. */
+static unsigned int max_interfaces = 512, max_per_user = P3L_MAX_SLOTS;
+module_param(max_interfaces, uint, 0644);
+MODULE_PARM_DESC(max_interfaces, "interfaces at a time (512)");
+module_param(max_per_user, uint, 0644);
+MODULE_PARM_DESC(max_per_user, "interfaces of one user at a time (256)");
+
+static_assert(P3L_MAX_EQ * sizeof(u32) <= PAGE_SIZE);		/* the page of claims */
 
 static DEFINE_MUTEX(gptl_jobs_lock);
 static LIST_HEAD(jobs);
@@ -63,7 +69,19 @@ static struct gptl_job *job_new(const struct gptl_open *a)
 	return j;
 }
 
-/* Take place @a->slot of the job. The job has a reference for each of its interfaces. */
+/* Has this user as many as it may? Each interface has a reference to its job. [gptl_jobs_lock] */
+static bool user_full(void)
+{
+	struct gptl_job *j;
+	unsigned int n = 0;
+
+	list_for_each_entry(j, &jobs, list)
+		if (uid_eq(j->uid, current_euid()))
+			n += kref_read(&j->ref);
+	return n >= READ_ONCE(max_per_user);
+}
+
+/* Take place @a->slot of the job. */
 static long job_join(struct gptl_ni *ni, const struct gptl_open *a)
 {
 	struct gptl_job *j, *found = NULL;
@@ -71,6 +89,10 @@ static long job_join(struct gptl_ni *ni, const struct gptl_open *a)
 
 	if (mutex_lock_killable(&gptl_jobs_lock))
 		return -EINTR;
+	if (user_full()) {
+		mutex_unlock(&gptl_jobs_lock);
+		return -EMFILE;
+	}
 	list_for_each_entry(j, &jobs, list)
 		if (!READ_ONCE(j->closing) && same(j, a) && kref_get_unless_zero(&j->ref)) {
 			found = j;
@@ -114,7 +136,7 @@ static void ni_free(struct work_struct *w)
 	gptl_pins_end(ni);
 	if (ni->job)
 		job_put(ni->job);
-	vfree(ni->l);
+	gptl_region_free(ni->l);
 	vfree(ni->claims);
 	put_pid(ni->tgid);
 	mmdrop(ni->mm);
@@ -139,7 +161,6 @@ void gptl_quiesce(void)
 {
 	wait_event(ni_gone, !atomic_read(&ni_count));
 	flush_workqueue(gptl_wq);
-	rcu_barrier();			/* kfree_rcu() is of the kernel's, but what is in it is ours */
 }
 
 /* The region is of kernel memory that its process may map for reading; the claims, for writing. */
@@ -153,10 +174,10 @@ static struct gptl_ni *ni_new(const struct gptl_open *a)
 
 	if (!ni)
 		return NULL;
-	ni->l = vmalloc_user(p3l_ni_size(&s));
-	ni->claims = vmalloc_user(PAGE_SIZE);
+	ni->l = gptl_region_alloc(&s);
+	ni->claims = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!ni->l || !ni->claims) {
-		vfree(ni->l);
+		gptl_region_free(ni->l);
 		vfree(ni->claims);
 		kfree(ni);
 		return NULL;
@@ -186,7 +207,7 @@ long gptl_ni_open(struct gptl_open *a, struct gptl_ni **out)
 		return -EPROTO;
 	if (!limits_ok(a))
 		return -EINVAL;
-	if (atomic_inc_return(&ni_count) > NI_MAX) {
+	if ((unsigned int)atomic_inc_return(&ni_count) > READ_ONCE(max_interfaces)) {
 		rc = -EMFILE;
 		goto err_count;
 	}
@@ -232,7 +253,7 @@ struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid)
 	struct gptl_job *j = own->job;
 	struct gptl_ni *ni;
 
-	if (slot >= j->size || nid != j->nid)
+	if (slot >= j->size || nid != j->nid || pid == PTL_PID_ANY)	/* whoever has no pid yet has that one */
 		return NULL;
 	rcu_read_lock();
 	ni = rcu_dereference(j->member[slot].ni);

@@ -3,9 +3,8 @@
  * gptl_wait.c - what the process claims to have read, and sleeping until there is more
  *
  * A claim is believed when it lies between what we know to have been read and the newest event; another one changes
- * nothing. It decides when a queue counts as empty and when a descriptor may be used again: only the claimer's
- * own events
- * can suffer from a lie.
+ * nothing. It decides when a queue counts as empty and when a descriptor may be used again: only the claimer's own
+ * events can suffer from a lie.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>

@@ -17,4 +17,5 @@ check_PROGRAMS += kernel-nal/test/hostile
 kernel_nal_test_hostile_SOURCES = kernel-nal/test/hostile.c
 kernel_nal_test_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi
 EXTRA_DIST += kernel-nal/test/g_lib.sh kernel-nal/test/g_api.sh kernel-nal/test/g_bench.sh kernel-nal/test/g_hostile.sh \
+	kernel-nal/test/g_mpi.sh kernel-nal/test/g_gp.sh \
 	kernel-nal/test/guest.list

@@ -3,20 +3,20 @@
 # g_hostile.sh [long] - bad input, death and vanishing memory; then nothing is left, and the module can go
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
-ok $? "the module is loaded"
+check $? "the module is loaded"
 chmod 666 /dev/portals
 HOSTILE_SECONDS=${1:+60}
 export HOSTILE_SECONDS=${HOSTILE_SECONDS:-4}
 tap hostile 400 "$(prog kernel-nal/test/hostile)"
-sleep 5 < /dev/portals &
+exec 9< /dev/portals
 kmod rmmod portals_gp 2> err
-ok $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"
-wait
+check $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"
+exec 9<&-
 kmod rmmod portals_gp
-ok $? "the module is unloaded"
+check $? "the module is unloaded"
 for i in 1 2 3 4 5; do
 	kmod insmod "$KO" && PTL_KERNEL=yes timeout 30 "$(prog tests/api/t_init)" > out 2>&1 &&
 		kmod rmmod portals_gp || break
 done
-ok $([ "$i" = 5 ]; echo $?) "loaded, used and unloaded five times"
+check $([ "$i" = 5 ]; echo $?) "loaded, used and unloaded five times"
 finish

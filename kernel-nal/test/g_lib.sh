@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # g_lib.sh - for the scripts that run in a guest, as root: $KO the module, $SRC the sources, $P3_BUILD the build.
-# TAP by ok/skip/done; programs that print TAP by themselves are merged by tap.
+# TAP by check and finish; programs that print TAP by themselves are merged by tap.
+. "$SRC/tests/guest/in_guest.sh"
 case " ${OPTIONS:-} " in *" all "*) set -- long ;; esac
 : "${KO:?}" "${SRC:?}" "${P3_BUILD:?}"
-n=0 failed=0
 export LD_LIBRARY_PATH=$P3_BUILD/portals/.libs:$P3_BUILD/nal/smartmap/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 work=$(mktemp -d) && cd "$work" || exit 1
 
@@ -15,18 +15,6 @@ kmod()	# NAME ARG...
 	if command -v "$name" > /dev/null; then "$name" "$@"; return; fi
 	[ -e "$work/bin/$name" ] || { mkdir -p "$work/bin"; ln -s "$(readlink -f /sbin/modprobe)" "$work/bin/$name"; }
 	"$work/bin/$name" "$@"
-}
-
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
-
-skip()	# NAME REASON
-{
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
 }
 
 # Run a program that prints TAP; its lines become ours, with its name before theirs.
@@ -50,7 +38,7 @@ tap()	# NAME SECONDS COMMAND...
 	done < out
 	[ $rc = 124 ] && echo "# $name: no end within $limit s"
 	grep -q '^1\.\.' out && [ $rc -le 1 ]
-	ok $? "$name ends"
+	check $? "$name ends"
 }
 
 multi=$P3_BUILD/tests/common/multi	# -n RANKS COMMAND...: ranks of one job
@@ -68,8 +56,7 @@ prog()	# PATH
 finish()
 {
 	dmesg | grep -E 'BUG:|WARNING:|Oops|KASAN|kmemleak|possible (recursive|circular)|INFO: task|corrupt' > log
-	ok $([ -s log ]; echo $((1 - $?))) "the kernel log has no warning"
+	check $([ -s log ]; echo $((1 - $?))) "the kernel log has no warning"
 	sed 's/^/# /' log | head -n 40
-	echo "1..$n"
-	exit $failed
+	done_
 }

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -336,11 +338,10 @@ static int vanish(double until)
 	uint32_t key = (uint32_t)getpid();
 	struct gptl_meet meet = { .timeout_ms = 5000 };
 	const size_t len = 64 << 10;
-	int fds[2], status, fd;
+	int status, fd;
 	pid_t child;
+	bool seen;
 
-	if (pipe(fds))
-		return 1;
 	child = fork();
 	if (!child) {
 		static char src[64 << 10];
@@ -351,10 +352,9 @@ static int vanish(double until)
 		md = bind_md(fd, src, sizeof(src));
 		if (fd < 0 || ioctl(fd, GPTL_MEET, &meet))
 			_exit(1);
-		while (now() < until)
-			if (put(fd, md, 1) != PTL_OK)
-				break;
-		_exit(0);
+		while (put(fd, md, 1) == PTL_OK)	/* until it is killed */
+			;
+		_exit(1);
 	}
 	fd = member(1, 2, key);
 	if (fd < 0)
@@ -364,7 +364,7 @@ static int vanish(double until)
 
 		if (!attach(fd, at, len, 0) || ioctl(fd, GPTL_MEET, &meet))
 			return 1;
-		while (now() < until - 0.2) {
+		while (now() < until) {
 			switch (next() % 6) {
 			case 0:
 				munmap(at, len);
@@ -393,12 +393,13 @@ static int vanish(double until)
 		}
 		/* what comes now is seen where the buffer is now */
 		memset(at, 0, len);
-		for (double t = now() + 2; !*(volatile char *)(at + len - 1) && now() < t; )
+		for (double t = now() + 20; !*(volatile char *)(at + len - 1) && now() < t; )
 			sched_yield();
-		status = at[len - 1] == 0x5a || now() > until ? 0 : 1;
+		seen = at[len - 1] == 0x5a;
 	}
-	waitpid(child, NULL, 0);
-	return status;
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return !seen || !WIFSIGNALED(status);
 }
 
 static void t_buffers_vanish(double seconds)
@@ -448,6 +449,97 @@ static void t_memlock(void)
 	}
 	waitpid(p, &status, 0);
 	ok(status == 0, "RLIMIT_MEMLOCK: PTL_NO_SPACE beyond it");
+}
+
+/* @text into file @name; false: that cannot be done here */
+static bool tell(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+#define MOST "/sys/module/portals_gp/parameters/max_per_user"
+
+/* One user cannot have them all. */
+static void t_user_limit(void)
+{
+	int status, fd;
+	pid_t p;
+
+	if (getuid() || !tell(MOST, "3")) {
+		printf("ok %d - interfaces of one user # SKIP needs root, who sets %s\n", ++n_tests, MOST);
+		return;
+	}
+	fflush(stdout);
+	p = fork();
+	if (!p) {
+		if (setgid(65534) || setuid(65534))
+			_exit(1);
+		for (uint32_t i = 0; i < 3; i++)
+			if (member(i % 2, 2, 500 + i) < 0)	/* of several jobs */
+				_exit(2);
+		_exit(member(1, 2, 500) == -1 && errno == EMFILE ? 0 : 3);
+	}
+	waitpid(p, &status, 0);
+	fd = member(0, 1, 503);
+	ok(status == 0 && fd >= 0, "a user has so many interfaces and no more; others still get theirs");
+	close(fd);
+	tell(MOST, "256");
+}
+
+/* Bytes of the control group @dir. */
+static long long charged(const char *dir)
+{
+	char name[64], text[32] = "";
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/memory.current", dir);
+	fd = open(name, O_RDONLY);
+	if (fd < 0)
+		return -1;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return atoll(text);
+}
+
+/* The memory of an interface is that of the control group of whoever opens it. */
+static void t_charged(void)
+{
+	static const char dir[] = "/sys/fs/cgroup/hostile";
+	struct gptl_open o = good_open(0, 1, 600);
+	int status;
+	pid_t p;
+
+	mount("none", "/sys/fs/cgroup", "cgroup2", 0, NULL);		/* unless it is there */
+	tell("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if ((mkdir(dir, 0755) && errno != EEXIST) || charged(dir) < 0) {
+		printf("ok %d - memory of a control group # SKIP no control group of memory here\n", ++n_tests);
+		return;
+	}
+	fflush(stdout);
+	p = fork();
+	if (!p) {
+		long long before, more;
+		int fd = device();
+
+		if (!tell("/sys/fs/cgroup/hostile/cgroup.procs", "0"))
+			_exit(1);
+		before = charged(dir);
+		if (ioctl(fd, GPTL_OPEN, &o))
+			_exit(2);
+		more = charged(dir) - before;
+		printf("# an interface of %llu bytes: charged with %lld\n", (unsigned long long)o.region, more);
+		fflush(stdout);
+		_exit(more > (long long)o.region - (1 << 20) ? 0 : 3);	/* charges go by batches */
+	}
+	waitpid(p, &status, 0);
+	rmdir(dir);
+	ok(status == 0, "an interface's memory is charged to the control group of its process");
 }
 
 /* Another user with the same key is another job. */
@@ -503,6 +595,8 @@ int main(void)
 	t_rules();
 	t_other_user();
 	t_memlock();
+	t_user_limit();
+	t_charged();
 	t_any_bytes(seconds);
 	t_kill_storm(seconds);
 	t_buffers_vanish(seconds);

@@ -42,14 +42,15 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic_add(v, p)		((void)__atomic_fetch_add(&(p)->counter, v, __ATOMIC_RELAXED))
 #define atomic64_add(v, p)		((void)__atomic_fetch_add(&(p)->counter, v, __ATOMIC_RELAXED))
 
-/* gptl_env.h: one processor, memory of the C library */
-#define nr_cpu_ids		2u
-#define smp_processor_id()	1
+/* gptl_env.h: a processor of a large machine, memory of the C library */
+#define smp_processor_id()	4099
 #define local_bh_disable()	((void)0)
 #define local_bh_enable()	((void)0)
 void *calloc(size_t n, size_t size);
 void free(void *p);
-#define vzalloc(n)		calloc(1, n)
+#define GFP_KERNEL_ACCOUNT	0
+#define __GFP_ZERO		0
+#define __vmalloc(n, flags)	((void)(flags), calloc(1, n))
 #define vfree(p)		free(p)
 
 #endif

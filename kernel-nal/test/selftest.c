@@ -108,13 +108,14 @@ static int run(void)
 	struct p3l_ref eq, me, md;
 	static ptl_md_t m;
 
-	s.n_slots = nr_cpu_ids < P3L_MAX_SLOTS ? nr_cpu_ids : P3L_MAX_SLOTS;
+	s.n_slots = GPTL_SLOTS;
 	ni = gptl_region_alloc(&s);
 	check(ni != NULL, "memory for an interface");
 	if (!ni)
 		return 1;
 	p3l_ni_setup(ni, &s);
 	gptl_enter(&env);
+	check(env.self && env.self <= p3l_slots(ni), "the row of this processor is one of the interface");
 	t_words();
 	check(p3l_ni_sane(ni, ni->size), "the interface is sane");
 	check(p3l_eq_alloc(&env, ni, 8, &eq) == PTL_OK, "an event queue");

@@ -2,11 +2,10 @@
 /*
  * portals_gp.h - the interface between a process and the kernel module portals_gp: /dev/portals
  *
- * One open file is one network interface (NI) of one process. GPTL_OPEN makes it, GPTL_MEET waits for the
- * other ranks of
- * the node; then each Portals call is one ioctl. A call answers with 0 or a Portals return code (a number above 0), or
- * -1 and errno where it was no call at all: EINVAL (padding, numbers out of range), EFAULT, EINTR, EPERM (another
- * process than the one that has opened, or no memory of its own any more), ENOMEM, E2BIG, ENOTTY.
+ * One open file is one network interface (NI) of one process. GPTL_OPEN makes it, GPTL_MEET waits for the other ranks
+ * of the node; then each Portals call is one ioctl. A call answers with 0 or a Portals return code (a number above
+ * 0), or -1 and errno where it was no call at all: EINVAL (padding, numbers out of range), EFAULT, EINTR, EPERM
+ * (another process than the one that has opened, or no memory of its own any more), ENOMEM, E2BIG, ENOTTY.
  *
  * Versions. The size of an argument is part of the ioctl's number. A kernel that knows a longer structure than the
  * caller takes the rest for zeros; one that knows a shorter one refuses (E2BIG) unless the rest is zeros. So structures

@@ -317,10 +317,15 @@ int MPIDI_CH3_InitCompleted(void)
     return MPIDI_PTL_Env_display();
 }
 
-/* All connections are closed. Peers may still be reading our memory until they have passed the barrier. */
+/*
+ * All connections are closed. Peers may still be reading our memory until they have passed the barrier.
+ * Portals ends only where the interface has: SHMEM or DMAPP in this process may go on with theirs, which
+ * is the same one.
+ */
 int MPIDI_CH3_Finalize(void)
 {
     int mpi_errno = MPI_SUCCESS;
+    ptl_sr_value_t drops;
 
     mpi_errno = MPIDI_PTL_Flush();
     MPIR_ERR_CHECK(mpi_errno);
@@ -329,7 +334,8 @@ int MPIDI_CH3_Finalize(void)
     MPIDI_PTL_Coll_fini();
     MPIDI_PTL_Wire_fini();
     PtlNIFini(MPIDI_PTL.ni);
-    PtlFini();
+    if (PtlNIStatus(MPIDI_PTL.ni, PTL_SR_DROP_COUNT, &drops) == PTL_NI_INVALID)
+        PtlFini();
     if (MPIDI_PTL.matching)
         MPIDI_PTL_Match_fini();
     MPL_free(MPIDI_PTL.bufs);

@@ -6,8 +6,8 @@
  * number of events that we have read of each queue. How the calls are made of these: portals/api/kern_*.c; what they
  * mean: kernel-nal/uapi/portals_gp.h.
  *
- * Nothing here has a lock: the file and the mappings are there from start() to stop(), and the table of pids
- * only fills.
+ * Nothing here has a lock: the file and the mappings are there from start() to stop(), and the table of pids only
+ * fills.
  */
 #include "config.h"
 
@@ -122,10 +122,17 @@ static void describe(const struct nal_ni *ni, const struct p3l_setup *s, struct 
 	memcpy(o->key, job->key, sizeof(o->key));
 }
 
+/* NULL: no room */
+static void *map(int fd, uint64_t len, int prot, off_t off)
+{
+	void *p = mmap(NULL, len, prot, MAP_SHARED, fd, off);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 static int open_ni(struct nal_ni *ni, struct priv *pv, const struct p3l_setup *s)
 {
 	struct gptl_open o;
-	void *l, *c;
 
 	describe(ni, s, &o);
 	if (ioctl(pv->fd, GPTL_OPEN, &o)) {
@@ -133,17 +140,12 @@ static int open_ni(struct nal_ni *ni, struct priv *pv, const struct p3l_setup *s
 		return to_code(errno);
 	}
 	pv->len = o.region;
-	l = mmap(NULL, pv->len, PROT_READ, MAP_SHARED, pv->fd, 0);
-	c = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, pv->fd, (off_t)GPTL_CLAIMS);
-	if (l == MAP_FAILED || c == MAP_FAILED) {
-		p3_error("no address space for the Portals state (%llu MiB)", (unsigned long long)pv->len >> 20);
-		if (l != MAP_FAILED)
-			munmap(l, pv->len);
-		return PTL_NO_SPACE;
-	}
-	pv->l = l;
-	pv->claims = c;
-	return PTL_OK;
+	pv->l = map(pv->fd, pv->len, PROT_READ, 0);
+	pv->claims = map(pv->fd, 4096, PROT_READ | PROT_WRITE, (off_t)GPTL_CLAIMS);
+	if (pv->l && pv->claims)
+		return PTL_OK;
+	p3_error("no address space for the Portals state (%llu MiB)", (unsigned long long)pv->len >> 20);
+	return PTL_NO_SPACE;		/* leave() gives back what there is */
 }
 
 static void leave(struct nal_ni *ni)

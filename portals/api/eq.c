@@ -569,7 +569,7 @@ P3A_API int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_ev
 	if (p3_unlikely(!p.ni))
 		return p3a_kern_eq_wait(eqs, size, ns, ev, which);
 	for (int i = 0; i < size; i++)
-		if (!p.ni || p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
+		if (p3a_ni_of(eqs[i], P3A_EQ) != p.ni || !p3a_eq_valid(p.ni, eqs[i])) {
 			*which = i;
 			return PTL_EQ_INVALID;
 		}

@@ -92,6 +92,12 @@ P3A_API int PtlRtGet_np(const char *key, char *value, unsigned len)
 	return p3_rt_get_value(key, value, len) ? PTL_FAIL : PTL_OK;
 }
 
+P3A_API int PtlRtSmartmap_np(void)
+{
+	P3A_CHECK_UP();
+	return nal_join(0, 0, NULL);
+}
+
 P3A_API int PtlRtEnd_np(int first)
 {
 	return p3_rt_end(first);

@@ -3,9 +3,8 @@
  * kern_eq.c - event queues of an interface in the kernel
  *
  * The queue is kernel memory that we can read: getting an event takes no system call. How far we have read stands in
- * the page of claims, which the kernel reads before it uses a descriptor again: so an event counts as unread
- * until it has
- * been shown. Waiting looks for a while (PTL_SPIN), then sleeps in the kernel.
+ * the page of claims, which the kernel reads before it uses a descriptor again: so an event counts as unread until it
+ * has been shown. Waiting looks for a while (PTL_SPIN), then sleeps in the kernel.
  */
 #include <errno.h>
 #include <time.h>
@@ -187,10 +186,7 @@ static int gone(const struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n)
 	return -1;
 }
 
-/*
- * Until one has an event, or @ns have passed (below 0: for ever). A signal is no reason to return: the
- * handler has run.
- */
+/* Until one has an event, or @ns have passed (below 0: for ever): PTL_OK, -ETIME, -EINTR (a signal: call again). */
 static int sleep_for(struct nal_ni *ni, const uint32_t *places, int n, int64_t ns)
 {
 	struct gptl_wait w = { .eqs = (uintptr_t)places, .n = (uint32_t)n, .timeout_ns = ns };

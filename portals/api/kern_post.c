@@ -40,7 +40,6 @@ static int descriptor(const struct nal_ni *ni, const ptl_md_t *md, ptl_unlink_t 
 											 PTL_EQ_INVALID;
 }
 
-/* An MD of an operation that has ended, as its event or the other side has said, is a moment later still in use. */
 static int unlink_(struct nal_ni *ni, unsigned long what, ptl_handle_any_t h)
 {
 	struct gptl_ref r = ref(ni, h);

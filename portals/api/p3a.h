@@ -29,9 +29,9 @@ void p3a_dump_list(int fd, const struct p3l_ni *l, uint32_t pt);
 void p3a_dump_me(int fd, const struct p3l_ni *l, uint32_t me);
 void p3a_dump_eqs(int fd, const struct p3l_ni *l);
 
-/* eq.c: waiting calls in the midst of other threads: how many there are; whoever sleeps looks again; all have left */
-/* The event of slot @s of queue @eq. True: its descriptor has been updated since. */
+/* eq.c: the event of slot @s of queue @eq. True: its descriptor has been updated since. */
 bool p3a_event_show(struct nal_ni *ni, uint32_t eq, const struct p3l_slot *s, ptl_event_t *ev);
+/* Waiting calls in the midst of other threads: how many there are; whoever sleeps looks again; all have left */
 extern uint32_t p3a_waiting;
 void p3a_wake(struct nal_ni *ni);
 void p3a_send_home(struct nal_ni *ni);

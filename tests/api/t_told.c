@@ -9,6 +9,7 @@
 #include <cnos_mpi_os.h>
 #include <p3rt/p3rt.h>
 #include <pmi.h>
+#include <smartmap.h>
 
 static ptl_handle_ni_t ni;
 static ptl_nid_t nids[16];
@@ -55,6 +56,7 @@ static void t_before(void)
 	CHECK_INT(PtlSetNIDMap(PTL_INVALID_HANDLE, nids, 1), PTL_NO_INIT);
 	CHECK_INT(PtlSetJID(5), PTL_NO_INIT);
 	CHECK_INT(PtlRtBarrier_np(), PTL_NO_INIT);
+	CHECK_INT(PtlRtSmartmap_np(), PTL_NO_INIT);
 	CHECK_INT(p3tcp_my_nid("lo", &nid), PTL_OK);
 	CHECK_INT(nid, 0x7f000001);
 	CHECK_INT(p3tcp_my_nid("nosuchdevice0", &nid), PTL_OK);
@@ -108,6 +110,22 @@ static void t_ranks(void)
 	CHECK_INT(PtlRtBarrier_np(), PTL_OK);
 	CHECK_INT(PtlRtPut_np("a", "b"), PTL_FAIL);		/* no launcher */
 	CHECK_INT(PtlRtPut_np(NULL, "b"), PTL_SEGV);
+}
+
+/* An arena, whether the interface has joined SMARTMAP or not (it is one in the kernel). */
+static void t_arena(void)
+{
+	int was = smartmap_size();
+	void *p;
+
+	CHECK_INT(PtlRtSmartmap_np(), PTL_OK);
+	CHECK_INT(smartmap_size(), t_size());
+	p = smartmap_alloc(4096, 0);
+	CHECK(p != NULL);
+	CHECK_INT(smartmap_barrier(), 0);
+	smartmap_free(p, 4096);
+	smartmap_fini();
+	CHECK_INT(smartmap_size(), was);
 }
 
 /* A message round the ring: they have met. */
@@ -202,7 +220,8 @@ static void t_cnos_and_pmi(void)
 
 int main(int argc, char **argv)
 {
-	static const struct t_case cases[] = { T(t_before), T(t_ranks), T(t_ring), T(t_cnos_and_pmi), { 0 } };
+	static const struct t_case cases[] = { T(t_before), T(t_ranks), T(t_arena), T(t_ring), T(t_cnos_and_pmi),
+					{ 0 } };
 
 	how = argc > 1 ? argv[1] : "calls";
 	t_size();

@@ -4,21 +4,9 @@
 #
 #	rxe_up			rxe0 on a dummy device (10.2.0.1), or, of two guests, on the wire between them
 #	rxe_packets		how many it has sent so far
-#	check STATUS NAME	a line of TAP; done_: the plan
+#	and what in_guest.sh has
 
-n=0 failed=0
-check()
-{
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
-done_() { echo "1..$n"; exit $failed; }
-skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+. "$SRC/tests/guest/in_guest.sh"
 
 # What the user side needs and this machine lacks: links into the unpacked tree, in the guest's own layer.
 user_side()
@@ -52,26 +40,6 @@ rxe_up()
 }
 
 rxe_packets() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }
-
-# A launcher: ours, or Debian's.
-hydra()
-{
-	for MPT_HYDRA in "$MPT_BUILD/mpich-portals/bin/mpiexec.hydra" "$CACHE/user/root/usr/bin/mpiexec.hydra"; do
-		[ -x "$MPT_HYDRA" ] && export MPT_HYDRA && return
-	done
-	return 1
-}
-
-# built SECONDS COMMAND...: its output in said, its errors in err
-built()
-{
-	local limit=$1
-	shift
-	timeout -k 5 "$limit" "$@" >said 2>err </dev/null
-	local rc=$?
-	[ $rc = 0 ] || { echo "#### $* ($rc)"; tail -n 20 said; tail -n 40 err; } >&2
-	return $rc
-}
 
 # The engine of this build.
 export PTL_NIC=$P3_BUILD/nal/ap/ptl-nic

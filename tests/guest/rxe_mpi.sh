@@ -15,12 +15,11 @@ for PTL_NAL in ap gp; do
 	check $? "a SHMEM program, $PTL_NAL over rxe: $(head -n 1 said)"
 	[ "$(rxe_packets)" -gt $((before + 500)) ]
 	check $? "a SHMEM program, $PTL_NAL: by RDMA ($(($(rxe_packets) - before)) packets)"
-	if [ ! -x "$MPT_BUILD/mpich-portals/bin/mpicc" ]; then
+	if ! mpi_program tests/guest/mpi_there.c there; then
 		check 0 "an MPI program, $PTL_NAL over rxe # SKIP no mpicc (./mpt build makes one)"
 		continue
 	fi
 	before=$(rxe_packets)
-	[ -x there ] || "$MPT_BUILD/mpich-portals/bin/mpicc" -o there "$SRC/tests/guest/mpi_there.c" >&2
 	job ./there && grep -q '^there and back: ' said
 	check $? "an MPI program, $PTL_NAL over rxe: $(head -n 1 said)"
 	[ "$(rxe_packets)" -gt $((before + 500)) ]

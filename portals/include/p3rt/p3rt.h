@@ -174,6 +174,23 @@ int PtlRtPut_np(const char *key, const char *value);
 int PtlRtGet_np(const char *key, char *value, unsigned len);
 
 /**
+ * PtlRtSmartmap_np - join SMARTMAP on this node, where the interface has not: its state is in the kernel
+ *
+ * For a library that keeps what it shows to others in arenas (smartmap_alloc()), and has Portals move it. Collective over
+ * the ranks of the node; blocks until all have come, PTL_INIT_TIMEOUT_S at most. Nothing of the program's becomes visible,
+ * whatever PTL_ADOPT says. Where SMARTMAP is joined already, it counts once more. The caller leaves by smartmap_fini(),
+ * before PtlFini.
+ *
+ * Return:
+ *   PTL_NO_INIT: not between PtlInit and PtlFini
+ *   PTL_FAIL: it cannot be had; standard error has the reason
+ *   PTL_NO_SPACE: there is no memory for it
+ * Source: An extension of this library.
+ * See: smartmap_init, smartmap_fini
+ */
+int PtlRtSmartmap_np(void);
+
+/**
  * PtlRtEnd_np - the job ends: said just before exit()
  * @first: other than 0: the launcher is to end the job with the status of this process; 0: another rank has it do that
  *
