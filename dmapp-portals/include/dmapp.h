@@ -143,8 +143,8 @@ dmapp_return_t dmapp_init(dmapp_rma_attrs_t *requested, dmapp_rma_attrs_t *actua
 dmapp_return_t dmapp_init_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_ext_t *actual);
 dmapp_return_t dmapp_initialized(int *flag);
 /*
- * Collective; a barrier. The last of as many calls as there were of init ends it. DMAPP_RC_BUSY: queues are
- * attached.
+ * Collective; a barrier. The last of as many calls as there were of init ends it, when all that this PE has begun is
+ * complete; syncids end with it. DMAPP_RC_BUSY: queues are attached.
  */
 dmapp_return_t dmapp_finalize(void);
 dmapp_return_t dmapp_get_jobinfo(dmapp_jobinfo_t *info);
@@ -429,8 +429,9 @@ dmapp_return_t dmapp_gsync_wait(void);
 dmapp_return_t dmapp_thread_gsync_test(int *flag);
 dmapp_return_t dmapp_thread_gsync_wait(void);
 /*
- * Take what has come, call the callbacks of queues and those registered here. Every wait does it as well. A callback
- * runs in the thread that does so, one at a time, and begins no wait. NO_SPACE: 16 are registered; BUSY: this one is.
+ * Take what has come, call the callbacks of queues and those registered here. Every wait does it as well, but for the
+ * latter. A callback of a queue runs in the thread that does so, one at a time, and begins no wait. NO_SPACE: 16 are
+ * registered; BUSY: this one is.
  */
 typedef void dmapp_progress_cb_t(void *context);
 dmapp_return_t dmapp_progress(void);
@@ -462,9 +463,9 @@ dmapp_return_t dmapp_sheap_stats(dmapp_sheap_stats_t *stats);
 /*
  * Show own memory to the other PEs. Overlapping ranges may be registered. A range within one that is registered
  * already takes that one's place in the table (of _DMAPPI_NDREG_ENTRIES places; full: DMAPP_RC_NO_SPACE). A
- * descriptor whose range has been unregistered as often as registered is never good for anything again: its use is
- * DMAPP_RC_NOT_FOUND (behind completion where the PE is on another node). Memory must stay mapped while it is
- * registered.
+ * descriptor whose range has been unregistered as often as registered is good for nothing any more: its use is
+ * DMAPP_RC_NOT_FOUND (behind completion where the PE is on another node; and not where the PE has registered memory
+ * 32766 times since: it may name that). Memory must stay mapped while it is registered.
  */
 dmapp_return_t dmapp_mem_register(void *addr, uint64_t length, dmapp_seg_desc_t *seg);
 /* NOT_FOUND: not registered. INVALID_PARAM: not of this PE. Nobody may be using it. */
@@ -555,7 +556,7 @@ typedef int dmapp_queue_cb_t(void *context, void *data, uint32_t len, dmapp_pe_t
  * Each PE attaches its queues in the same order, and they meet before anybody puts. @flags: 0 or
  * DMAPP_QUEUE_ASYNC_PROGRESS. NO_SPACE: 4 are attached. put: RESOURCE_ERROR: the target's queue is full: call again
  * (and dmapp_progress(), as the target may be waiting for this PE). NOT_FOUND: not attached here, or there. Messages
- * of one thread to one PE stay in order.
+ * of one thread to one PE stay in order. attach, detach: BUSY in a callback of a queue.
  */
 dmapp_return_t dmapp_queue_attach(dmapp_queue_cb_t *cb, void *context, uint64_t flags, dmapp_queue_handle_t *queue);
 dmapp_return_t dmapp_queue_put(dmapp_queue_handle_t queue, void *source, uint32_t nelems, dmapp_type_t type,

@@ -7,10 +7,9 @@
  *
  *   barrier	dissemination: in round k tell the member 2^k further on, wait for the one 2^k before.
  *   reduction	up and down a binomial tree: member r waits for its children r + 2^k (in[k], then up[k]), joins them in
- *		this order, gives the result to its parent, waits for `down'. The root's result is
- *		everybody's, so it is the
- *		same to the last bit. A place is written again only when its owner has told its parent in the next
- *		operation, and so has done with it.
+ *		this order, gives the result to its parent, waits for `down'. The root's result is everybody's, so it
+ *		is the same to the last bit. A place is written again only when its owner has told its parent in the
+ *		next operation, and so has done with it.
  *
  * An operation goes on while somebody tests it; nothing of it waits.
  */
@@ -399,6 +398,7 @@ dmapp_return_t dmapp_c_pset_test(dmapp_c_pset_handle_t pset)
 		return dmappi.npes ? DMAPP_RC_NOT_FOUND : DMAPP_RC_INVALID_PARAM;
 	if (!(s->what == BARRIER ? barrier_goes_on(s) : reduce_goes_on(s)) && s->error == DMAPP_RC_SUCCESS) {
 		dmappi_queue_progress();
+		L->looked();
 		return DMAPP_RC_NOT_DONE;
 	}
 	s->what = NOTHING;

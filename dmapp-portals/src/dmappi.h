@@ -15,6 +15,7 @@
 
 #include <dmapp.h>
 #include <lower.h>
+#include <portals/reserved_ptls.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ enum { DMAPPI_DATA, DMAPPI_SHEAP, DMAPPI_WORK, DMAPPI_SYMMETRIC, DMAPPI_REGISTER
 
 enum dmappi_mode { DMAPPI_BLOCK, DMAPPI_NB, DMAPPI_NBI };
 
-#define DMAPPI_PT_SEG	124u	/* portals/reserved_ptls.h: PTL_PT_DMAPP_FIRST_NP: registered segments */
+#define DMAPPI_PT_SEG	PTL_PT_DMAPP_FIRST_NP	/* registered segments */
 
 /*
  * What this library keeps in the part of the symmetric heap that is reserved for it, so that every PE reaches every
@@ -157,6 +158,8 @@ dmapp_return_t dmappi_verdict(struct shmemi_waiter *w);
 dmapp_return_t dmappi_syncid_take(dmapp_syncid_handle_t *id, struct shmemi_waiter **w);
 void dmappi_syncid_release(dmapp_syncid_handle_t id);
 int dmappi_sync_start(void);
+/* Behind it no operation is under way, also of those that nobody has waited for. */
+void dmappi_sync_last(void);
 void dmappi_sync_end(void);
 
 /* Where an operation of @mode is counted: @own for blocking ones. */
@@ -176,6 +179,8 @@ struct dmappi_step {
 };
 void dmappi_step(struct dmappi_step *s);
 
+/* engine.c: a thread of this library's own, to which no signal comes. False: there is none to be had. */
+bool dmappi_thread(pthread_t *t, void *(*body)(void *));
 /* engine.c: a thread that copies. start: 0, or not there. */
 int dmappi_engine_start(void);
 void dmappi_engine_end(void);

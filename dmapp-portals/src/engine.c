@@ -73,16 +73,16 @@ int dmappi_engine_start(void)
 	return 0;
 }
 
-/* With its first copy: a process of one thread can have more of its memory adopted. [lock] */
-static bool start(void)
+bool dmappi_thread(pthread_t *t, void *(*body)(void *))
 {
 	sigset_t all, old;
+	bool made;
 
 	sigfillset(&all);		/* signals are the program's */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	runs = !pthread_create(&thread, NULL, run, NULL);
+	made = !pthread_create(t, NULL, body, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return runs;
+	return made;
 }
 
 void dmappi_engine_end(void)
@@ -101,7 +101,8 @@ bool dmappi_engine_copy(void *d, const void *s, size_t n, struct shmemi_waiter *
 	bool room;
 
 	pthread_mutex_lock(&lock);
-	room = last - first < RING && (runs || start());
+	/* the thread comes with its first copy: a process of one thread can have more of its memory adopted */
+	room = last - first < RING && (runs || (runs = dmappi_thread(&thread, run)));
 	if (room) {
 		__atomic_add_fetch(&w->left, 1, __ATOMIC_RELAXED);
 		ring[last++ % RING] = (struct job){ d, s, n, w };

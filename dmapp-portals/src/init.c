@@ -285,7 +285,7 @@ dmapp_return_t dmapp_finalize(void)
 	}
 	if (dmappi_queue_any())
 		return DMAPP_RC_BUSY;
-	dmapp_gsync_wait();
+	dmappi_sync_last();
 	L->barrier();			/* behind it nobody begins anything */
 	stop();
 	L->end();

@@ -97,8 +97,10 @@ static dmapp_return_t try(uint64_t *word, dmapp_seg_desc_t *seg, dmapp_pe_t pe)
 
 	if (rc != DMAPP_RC_SUCCESS)
 		return rc;
-	if ((uint32_t)now != (uint32_t)(now >> 32))
+	if ((uint32_t)now != (uint32_t)(now >> 32)) {
+		L->looked();
 		return DMAPP_RC_BUSY;
+	}
 	rc = dmappi_amo(SHMEMI_AMO_CSWAP, word, seg, pe, now + (UINT64_C(1) << 32), now, &old);
 	if (rc != DMAPP_RC_SUCCESS)
 		return rc;

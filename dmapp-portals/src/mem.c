@@ -4,10 +4,11 @@
  *
  * A registration is a place in the table of its owner and a serial number, which never comes again. The work area
  * says for each place which serial lives in it: PEs of the node look there before each access, so a descriptor whose
- * registration has ended is refused at once. PEs of other nodes name a portal's entry by a key made of the serial; an
- * entry at the end of the list takes whatever fits to none, and answers that it has taken nothing: the initiator is
- * told NOT_FOUND. Nothing is kept of a range that has been unregistered: registering costs a line in a table (and,
- * with several nodes, an entry), so there is nothing to gain that could be stale.
+ * registration has ended is refused at once. PEs of other nodes name a portal's entry by a key made of the serial
+ * (which does come again, after 32766 others); an entry at the end of the list takes whatever fits to none, and answers
+ * that it has taken nothing: the initiator is told NOT_FOUND. Nothing is kept of a range that has been unregistered:
+ * registering costs a line in a table (and, with several nodes, an entry), so there is nothing to gain that could be
+ * stale.
  *
  * Registered memory is adopted into the window where that can be done (by a process without other threads). Otherwise
  * PEs of the node reach it by the kernel's copy, and there are no atomic operations on it.

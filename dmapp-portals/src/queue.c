@@ -118,6 +118,8 @@ dmapp_return_t dmapp_queue_attach(dmapp_queue_cb_t *cb, void *context, uint64_t 
 
 	if (!dmappi.npes || !cb || !queue || flags & ~(uint64_t)DMAPP_QUEUE_ASYNC_PROGRESS)
 		return DMAPP_RC_INVALID_PARAM;
+	if (inside)
+		return DMAPP_RC_BUSY;
 	copy = malloc(16 * (size_t)dmappi.attrs.queue_nelems);
 	pthread_mutex_lock(&lock);
 	while (q < DMAPPI_QUEUES && queues[q].cb)
@@ -125,7 +127,7 @@ dmapp_return_t dmapp_queue_attach(dmapp_queue_cb_t *cb, void *context, uint64_t 
 	flags |= dmappi.attrs.queue_flags;
 	if (!copy || q == DMAPPI_QUEUES)
 		rc = DMAPP_RC_NO_SPACE;
-	else if (flags && !runs && !(runs = !pthread_create(&thread, NULL, run, NULL)))
+	else if (flags && !runs && !(runs = dmappi_thread(&thread, run)))
 		rc = DMAPP_RC_NO_SPACE;
 	if (rc == DMAPP_RC_SUCCESS) {
 		pthread_mutex_lock(&reading);
@@ -160,8 +162,10 @@ static dmapp_return_t take_number(int q, dmapp_pe_t pe, uint64_t *number)
 	while (rc == DMAPP_RC_SUCCESS) {
 		*number = old;
 		rc = dmappi_get(&state, &place(q, old)->state, DMAPPI_WORK_SEG, pe, 8);
-		if (rc == DMAPP_RC_SUCCESS && state < lap(old))
+		if (rc == DMAPP_RC_SUCCESS && state < lap(old)) {
+			L->looked();
 			return DMAPP_RC_RESOURCE_ERROR;
+		}
 		if (rc == DMAPP_RC_SUCCESS)	/* where the place is ahead, so is tail, and this does not succeed */
 			rc = dmappi_amo(SHMEMI_AMO_CSWAP, tail, DMAPPI_WORK_SEG, pe, old + 1, old, &old);
 		if (old == *number)
@@ -203,12 +207,14 @@ dmapp_return_t dmapp_queue_detach(dmapp_queue_handle_t queue, uint64_t flags)
 
 	if (!dmappi.npes || flags)
 		return DMAPP_RC_INVALID_PARAM;
-	if (!is_attached(queue))
-		return DMAPP_RC_NOT_FOUND;
 	if (inside)
 		return DMAPP_RC_BUSY;
-	own = &queues[queue - 1];
 	pthread_mutex_lock(&lock);
+	if (!is_attached(queue)) {
+		pthread_mutex_unlock(&lock);
+		return DMAPP_RC_NOT_FOUND;
+	}
+	own = &queues[queue - 1];
 	__atomic_store_n(&dmappi.work->queue[queue - 1].open, 0, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&reading);
 	read_queue((int)queue - 1);

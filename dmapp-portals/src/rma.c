@@ -6,6 +6,8 @@
  * they return, unless the engine takes them (engine.c). A vector is looked at once: its lowest and its highest byte;
  * then it is one loop with an element of constant size.
  */
+#include <smartmap.h>
+
 #include "dmappi.h"
 
 #define HOT static inline __attribute__((always_inline))
@@ -39,7 +41,7 @@ HOT void copy_bytes(char *d, const char *s, size_t n)
 	else if (n == 4)
 		copy_one(d, s, 4);
 	else
-		memmove(d, s, n);
+		smartmap_copy(d, s, n);
 }
 
 static dmapp_return_t begin_vector(const void *p, uint64_t n, dmapp_type_t type)
@@ -58,6 +60,7 @@ static __attribute__((noinline)) dmapp_return_t contiguous(bool put, enum dmappi
 {
 	size_t n = (size_t)nelems << (type & 7);
 	dmapp_return_t rc = begin_vector(own, nelems, type);
+	const struct dmappi_thread *self;
 	struct dmappi_at at;
 	struct dmappi_op op;
 
@@ -71,7 +74,7 @@ static __attribute__((noinline)) dmapp_return_t contiguous(bool put, enum dmappi
 		return dmappi_done(&op, DMAPP_RC_SUCCESS);
 	if (!at.here)
 		rc = put ? dmappi_far_put(&at, 0, own, n, op.w) : dmappi_far_get(&at, 0, own, n, op.w);
-	else if (mode != DMAPPI_BLOCK && dmappi.engine && n >= dmappi_self()->threshold &&
+	else if (mode != DMAPPI_BLOCK && dmappi.engine && (self = dmappi_self()) && n >= self->threshold &&
 		 dmappi_engine_copy(put ? at.here : own, put ? own : at.here, n, op.w))
 		;
 	else if (put)

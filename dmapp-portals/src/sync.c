@@ -192,6 +192,13 @@ int dmappi_sync_start(void)
 	return dmapp_thread_register() == DMAPP_RC_SUCCESS ? 0 : -1;
 }
 
+void dmappi_sync_last(void)
+{
+	dmapp_gsync_wait();
+	for (uint32_t i = 0; i < n_slots; i++)
+		wait_below(&slots[i].w, 0);
+}
+
 void dmappi_sync_end(void)
 {
 	free(slots);
@@ -403,6 +410,7 @@ dmapp_return_t dmapp_progress(void)
 	if (!dmappi.npes)
 		return DMAPP_RC_INVALID_PARAM;
 	look();
+	L->looked();			/* who calls this again and again waits */
 	for (int i = 0; i < CALLBACKS; i++) {
 		dmapp_progress_cb_t *cb;
 		void *context;

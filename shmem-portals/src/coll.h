@@ -23,6 +23,7 @@
 #ifndef SHMEMI_COLL_H
 #define SHMEMI_COLL_H
 
+#include <smartmap.h>
 #include <string.h>
 
 #include "shmemi.h"
@@ -182,7 +183,7 @@ void shmemi_all_done(struct shmemi_team *t);
 static inline void shmemi_copy(void *d, const void *s, size_t n)
 {
 	if (d != s)
-		memmove(d, s, n);
+		smartmap_copy(d, s, n);
 }
 
 /* Up to SHMEMI_INLINE bytes, which are one element most of the time. */
@@ -222,18 +223,7 @@ void shmemi_fcollect(const struct shmemi_call *c, size_t bytes);
 void shmemi_alltoall(const struct shmemi_call *c, size_t bytes);
 void shmemi_alltoalls(const struct shmemi_call *c, ptrdiff_t dst, ptrdiff_t sst, size_t n, size_t size);
 
-/* A number of elements that no memory holds must not wrap around to one that it does. */
-static inline size_t shmemi_bytes(const char *routine, size_t n, size_t size)
-{
-	size_t b;
-
-	if (__builtin_expect(__builtin_mul_overflow(n, size, &b), 0))
-		shmemi_fatal("%s: %zu elements of %zu bytes", routine, n, size);
-	return b;
-}
-
 /* coll_set.c: the active set as a team; ends the job when it makes no sense. */
 struct shmemi_team *shmemi_set(const char *routine, int start, int log_stride, int size, const long *psync);
-
 
 #endif

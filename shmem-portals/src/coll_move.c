@@ -435,6 +435,19 @@ static void take_strided(const struct shmemi_call *c, ptrdiff_t dst, ptrdiff_t s
 	free(far);
 }
 
+/* Bytes of a whole vector, from its first to behind its last element: so nothing that is computed of it overflows. */
+static size_t stretch(const struct shmemi_call *c, ptrdiff_t stride, size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, (size_t)c->t->size, &all) ||
+	    __builtin_mul_overflow(all - 1, (size_t)stride, &all) || all == SIZE_MAX ||
+	    __builtin_mul_overflow(all + 1, size, &all) || all > PTRDIFF_MAX)
+		shmemi_fatal("%s: %zu elements of %zu bytes for each of %d PEs, with a stride of %td", c->routine, n,
+			     size, c->t->size, stride);
+	return all;
+}
+
 void shmemi_alltoalls(const struct shmemi_call *c, ptrdiff_t dst, ptrdiff_t sst, size_t n, size_t size)
 {
 	struct shmemi_team *t = c->t;
@@ -443,8 +456,7 @@ void shmemi_alltoalls(const struct shmemi_call *c, ptrdiff_t dst, ptrdiff_t sst,
 		shmemi_fatal("%s: strides %td and %td: they must be 1 or more", c->routine, dst, sst);
 	if (!n)
 		return;
-	shmemi_coll_check(c, ((n * (size_t)t->size - 1) * (size_t)dst + 1) * size,
-			  ((n * (size_t)t->size - 1) * (size_t)sst + 1) * size);
+	shmemi_coll_check(c, stretch(c, dst, n, size), stretch(c, sst, n, size));
 	if (dst == 1 && sst == 1 && !SHMEMI_LINEAR(alltoalls)) {
 		shmemi_alltoall(c, shmemi_bytes(c->routine, n, size));
 		return;

@@ -229,12 +229,22 @@ static uint32_t *ticket(void *lock)
 #endif
 }
 
+/* What we wait for is no memory of ours; a test in vain of what is sees now and then whether the others live. */
+static void looked(void)
+{
+	static int never;
+
+	pshmem_int_test(&never, SHMEM_CMP_NE, 0);
+}
+
 BINDING(void, shmem_set_lock, void *lock)
 {
 	uint32_t *l = ticket(lock), mine = pshmem_uint32_atomic_fetch_add(l, 0x10000, 0) >> 16;
 
-	while ((pshmem_uint32_atomic_fetch(l, 0) & 0xffff) != mine)
+	while ((pshmem_uint32_atomic_fetch(l, 0) & 0xffff) != mine) {
+		looked();
 		sched_yield();
+	}
 }
 
 BINDING(void, shmem_clear_lock, void *lock)
@@ -249,8 +259,10 @@ BINDING(fint, shmem_test_lock, void *lock)	/* 0: it is set now, 1: somebody has 
 {
 	uint32_t *l = ticket(lock), now = pshmem_uint32_atomic_fetch(l, 0);
 
-	if (now >> 16 != (now & 0xffff))
+	if (now >> 16 != (now & 0xffff)) {
+		looked();
 		return 1;
+	}
 	return pshmem_uint32_atomic_compare_swap(l, now, now + 0x10000, 0) != now;
 }
 

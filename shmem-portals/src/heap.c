@@ -6,7 +6,8 @@
  * not is known outside of it, in an array sorted by offset that covers the rest without gaps, so that a program that
  * writes past a block spoils data, not the heap. First fit by address: the result depends on nothing but the calls
  * before. `lock' is for programs that call from several threads in an order of their own making; it is held across
- * barriers. `table' is held while block[] changes, and by shmemi_heap_block(), which must not wait for other PEs.
+ * barriers, so what must not wait for other PEs (SHMEM_DEBUG, libraries above) does not take it. `table' is held while
+ * block[] changes or is looked at.
  */
 #include <errno.h>
 #include <pshmemx.h>
@@ -34,7 +35,7 @@ static struct block *block;
 static size_t n_blocks, room;
 static uint32_t serial;			/* allocations since the start */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;	/* block[] changes or is looked at; inside of lock */
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;	/* inside of lock */
 
 int shmemi_heap_start(size_t size)
 {
@@ -103,7 +104,7 @@ static size_t entry_at(uint64_t off)
 	return lo < n_blocks && block[lo].off == off ? lo : n_blocks;
 }
 
-/* Offset of a new block, or UINT64_MAX. [lock, table] */
+/* Offset of a new block, or UINT64_MAX. [table] */
 static uint64_t take(uint64_t align, uint64_t size)
 {
 	uint64_t len = (size + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
@@ -133,7 +134,7 @@ static uint64_t take(uint64_t align, uint64_t size)
 	return UINT64_MAX;
 }
 
-/* [lock, table] */
+/* [table] */
 static void give(size_t i)
 {
 	block[i].used = false;
@@ -149,7 +150,7 @@ static void give(size_t i)
 
 /*
  * Make block @i one of @size bytes where it stands: what it no longer needs is free, or it takes of the free one
- * behind. [lock, table]
+ * behind. [table]
  */
 static bool fit(size_t i, uint64_t size)
 {
@@ -223,17 +224,23 @@ static void check_up(const char *routine)
 		shmemi_fatal("%s: shmem_init() has not been called", routine);
 }
 
-/* For lower.h: without a comparison, and without a barrier, as other libraries promise none. */
-void *shmemi_heap_take(size_t size)
+/* take(), also of more than there is. */
+static uint64_t take_any(uint64_t align, size_t size)
 {
 	uint64_t off = UINT64_MAX;
 
-	pthread_mutex_lock(&lock);
 	pthread_mutex_lock(&table);
-	if (size && size <= shmemi.heap_size)
-		off = take(0, size);
+	if (size <= shmemi.heap_size)
+		off = take(align, size);
 	pthread_mutex_unlock(&table);
-	pthread_mutex_unlock(&lock);
+	return off;
+}
+
+/* For lower.h: without a comparison, and without a barrier, as other libraries promise none. */
+void *shmemi_heap_take(size_t size)
+{
+	uint64_t off = size ? take_any(0, size) : UINT64_MAX;
+
 	return off == UINT64_MAX ? NULL : (void *)(shmemi.heap + off);
 }
 
@@ -242,14 +249,12 @@ bool shmemi_heap_give(void *p)
 	size_t i;
 	bool found;
 
-	pthread_mutex_lock(&lock);
 	pthread_mutex_lock(&table);
 	i = entry_at((uintptr_t)p - shmemi.heap);
 	found = i < n_blocks && block[i].used;
 	if (found)
 		give(i);
 	pthread_mutex_unlock(&table);
-	pthread_mutex_unlock(&lock);
 	return found;
 }
 
@@ -311,9 +316,7 @@ static void *allocate(const char *routine, size_t align, size_t size)
 	if (!size)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	pthread_mutex_lock(&table);
-	off = size <= shmemi.heap_size ? take(align, size) : UINT64_MAX;
-	pthread_mutex_unlock(&table);
+	off = take_any(align, size);
 	agree(routine, size, off);
 	pthread_mutex_unlock(&lock);
 	if (off != UINT64_MAX) {
@@ -339,24 +342,17 @@ int pshmemx_heap_status(const void *ptr)
 }
 extern __typeof__(pshmemx_heap_status) shmemx_heap_status __attribute__((weak, alias("pshmemx_heap_status")));
 
-/* Entry of the block at @ptr; ends the job when there is none. [lock] */
-static size_t entry_of(const char *routine, const void *ptr)
+static void no_block(const char *routine, const void *ptr)
 {
-	size_t i = entry_at((uintptr_t)ptr - shmemi.heap);
-
-	if (i == n_blocks || !block[i].used)
-		shmemi_fatal("%s: %p is no block of the symmetric heap", routine, (void *)(uintptr_t)ptr);
-	return i;
+	shmemi_fatal("%s: %p is no block of the symmetric heap", routine, (void *)(uintptr_t)ptr);
 }
 
-/* [lock] */
-static void give_back(const char *routine, const void *ptr)
+static void give_back(const char *routine, void *ptr)
 {
-	size_t i = entry_of(routine, ptr);
-
-	pthread_mutex_lock(&table);
-	give(i);
-	pthread_mutex_unlock(&table);
+	pthread_mutex_lock(&lock);
+	if (!shmemi_heap_give(ptr))
+		no_block(routine, ptr);
+	pthread_mutex_unlock(&lock);
 }
 
 void *pshmem_malloc(size_t size)
@@ -412,17 +408,14 @@ void pshmem_free(void *ptr)
 		return;
 	check_up("shmem_free");
 	pshmem_barrier_all();
-	pthread_mutex_lock(&lock);
 	give_back("shmem_free", ptr);
-	pthread_mutex_unlock(&lock);
 }
 SHMEMI_ALIAS(free);
 
 void *pshmem_realloc(void *ptr, size_t size)
 {
-	uint64_t old;
 	bool there;
-	size_t i;
+	size_t old;
 	void *p;
 
 	if (!ptr)
@@ -434,11 +427,9 @@ void *pshmem_realloc(void *ptr, size_t size)
 	check_up("shmem_realloc");
 	pshmem_barrier_all();
 	pthread_mutex_lock(&lock);
-	i = entry_of("shmem_realloc", ptr);
-	pthread_mutex_lock(&table);
-	old = block[i].asked;
-	there = fit(i, size);
-	pthread_mutex_unlock(&table);
+	there = shmemi_heap_resize(ptr, size, &old);
+	if (!old)
+		no_block("shmem_realloc", ptr);
 	pthread_mutex_unlock(&lock);
 	if (there) {
 		shmemi_barrier();
@@ -449,9 +440,7 @@ void *pshmem_realloc(void *ptr, size_t size)
 		return NULL;
 	memcpy(p, ptr, size < old ? size : old);
 	shmemi_barrier();
-	pthread_mutex_lock(&lock);
 	give_back("shmem_realloc", ptr);
-	pthread_mutex_unlock(&lock);
 	return p;
 }
 SHMEMI_ALIAS(realloc);

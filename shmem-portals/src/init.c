@@ -138,9 +138,9 @@ static void look_up(struct shmemi_peer *p, int pe)
 	far = smartmap_symmetric(p->local, (void *)shmemi.data);
 	if (shmemi.data_size && smartmap_reachable(p->local, far, shmemi.data_size))
 		p->data = (uintptr_t)smartmap_remote(p->local, far);
-	p->looked = true;
-	__atomic_store_n(&p->heap, (uintptr_t)smartmap_remote(p->local, (void *)(uintptr_t)ctl->heap), __ATOMIC_RELEASE);
+	p->heap = (uintptr_t)smartmap_remote(p->local, (void *)(uintptr_t)ctl->heap);
 	shmemi_near_set(pe, p->heap, p->data);
+	__atomic_store_n(&p->looked, true, __ATOMIC_RELEASE);	/* pairs with shmemi_at_slow() */
 }
 
 /* The address of static object @sym in PE @pe, in that PE's terms. */
@@ -167,14 +167,14 @@ void shmemi_check_static(const char *routine, const void *sym, size_t len)
 void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe)
 {
 	struct shmemi_peer *p = &shmemi.peer[pe];
-	void *far;
+	void *far, *at;
 
 	if (p->local < 0 || (shmemi.no_windows && pe != shmemi.pe))
 		return NULL;
-	if (!p->looked) {
+	if (!__atomic_load_n(&p->looked, __ATOMIC_ACQUIRE))
 		look_up(p, pe);
-		return shmemi_at(routine, sym, len, pe);
-	}
+	if (shmemi_in_window(p, sym, len, &at))	/* met by this call, or by another thread since its caller has looked */
+		return at;
 	far = far_static(routine, sym, len, p);
 	if (pe == shmemi.pe)
 		return (void *)(uintptr_t)sym;
@@ -266,6 +266,13 @@ static void meet(void)
 	}
 }
 
+static void leave_smartmap(void)
+{
+	if (shmemi.joined)
+		smartmap_fini();
+	shmemi.joined = false;
+}
+
 static int start(void)
 {
 	static bool handler;
@@ -297,7 +304,8 @@ static int start(void)
 	if (!handler && !pthread_atfork(NULL, NULL, in_child))
 		handler = true;
 	text = getenv("PTL_SMARTMAP");
-	shmemi.no_windows = text && !strcmp(text, "no");
+	shmemi.no_windows = (text && !strcmp(text, "no")) || !smartmap_size();
+	shmemi.joined = !smartmap_size() && PtlRtSmartmap_np() == PTL_OK;
 	if (shmemi_coll_settings() || find_peers(ni) || shmemi_teams_start())
 		goto err_ni;
 	dl_iterate_phdr(own_data, &r);
@@ -331,6 +339,7 @@ err_ni:
 	shmemi.peer = NULL;
 	shmemi.n_pes = 0;
 	shmemi_near_end();
+	leave_smartmap();
 	PtlNIFini(ni);
 	return -1;
 }
@@ -410,6 +419,7 @@ void pshmem_finalize(void)
 	shmemi_near_end();
 	shmemi.heap_size = shmemi.data_size = 0;
 	shmemi.shared = NULL;
+	leave_smartmap();
 	PtlNIFini(shmemi.ni);		/* not PtlFini: another library of this process may use Portals */
 }
 SHMEMI_ALIAS(finalize);

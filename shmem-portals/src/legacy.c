@@ -392,7 +392,10 @@ SHMEMI_ALIAS(clear_event);
 
 int pshmem_test_event(long *event)
 {
-	return pshmem_long_atomic_fetch(event, 0) != 0;
+	if (pshmem_long_atomic_fetch(event, 0))
+		return 1;
+	shmemi_looked();
+	return 0;
 }
 SHMEMI_ALIAS(test_event);
 

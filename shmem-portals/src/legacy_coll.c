@@ -9,14 +9,16 @@
 #define MOVE(NAME, OF, TIMES)									\
 	void pshmem_##NAME(void *dest, const void *source, size_t n, int start, int log_stride, int size, long *psync) \
 	{											\
-		pshmem_##OF(dest, source, TIMES * n, start, log_stride, size, psync);		\
+		pshmem_##OF(dest, source, shmemi_bytes("shmem_" #NAME, n, 8 * TIMES) / 8, start, log_stride,	\
+			    size, psync);							\
 	}											\
 	SHMEMI_ALIAS(NAME);
 #define BROADCAST(NAME, TIMES)									\
 	void pshmem_##NAME(void *dest, const void *source, size_t n, int root, int start, int log_stride, int size, \
 			   long *psync)								\
 	{											\
-		pshmem_broadcast64(dest, source, TIMES * n, root, start, log_stride, size, psync);	\
+		pshmem_broadcast64(dest, source, shmemi_bytes("shmem_" #NAME, n, 8 * TIMES) / 8, root, start,	\
+				   log_stride, size, psync);					\
 	}											\
 	SHMEMI_ALIAS(NAME);
 BROADCAST(broadcast, 1)

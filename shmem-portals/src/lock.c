@@ -99,11 +99,14 @@ int pshmem_test_lock(long *lock)
 	static const char routine[] = "shmem_test_lock";
 	uint32_t *node = own_node(routine, lock), old = 0, me = (uint32_t)shmemi.pe + 1;
 
-	if (!__atomic_compare_exchange_n(node, &old, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(node, &old, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		shmemi_looked();
 		return 1;
+	}
 	if (!amo(routine, SHMEMI_AMO_CSWAP, lock, TAIL, me, 0, home(lock)))
 		return 0;
 	__atomic_store_n(node, 0, __ATOMIC_RELEASE);	/* never in the queue, so nobody knows it */
+	shmemi_looked();
 	return 1;
 }
 SHMEMI_ALIAS(test_lock);

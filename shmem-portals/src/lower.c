@@ -15,7 +15,7 @@ static void *at(const void *sym, size_t len, int pe)
 const struct shmemi_lower shmemi_lower_ = {
 	.job = &shmemi,
 	.start = start, .end = pshmem_finalize, .at = at, .copy_out = shmemi_copy_out,
-	.wait_step = shmemi_wait_step, .barrier = shmemi_barrier,
+	.wait_step = shmemi_wait_step, .looked = shmemi_looked, .barrier = shmemi_barrier,
 	.take = shmemi_heap_take, .give = shmemi_heap_give, .resize = shmemi_heap_resize, .stats = shmemi_heap_stats,
 	.place = shmemi_net_place, .put = shmemi_net_put_to, .get = shmemi_net_get_to, .amo = shmemi_net_amo_to,
 	.show = shmemi_net_show, .hide = shmemi_net_hide, .net_step = shmemi_net_step,

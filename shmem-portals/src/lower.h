@@ -28,6 +28,7 @@ struct shmemi_lower {
 	/* A copy to memory of another process, which it may be the first to touch. */
 	void (*copy_out)(void *d, const void *s, size_t n);
 	void (*wait_step)(struct shmemi_wait *w);
+	void (*looked)(void);		/* after a look in vain: ends the job, by and by, when a PE has died */
 	void (*barrier)(void);
 
 	/* The heap without a barrier and without a comparison. NULL: full; false: no block begins there. */
@@ -41,8 +42,7 @@ struct shmemi_lower {
 	void (*put)(const struct shmemi_net_to *to, const void *own, size_t n, int pe, struct shmemi_waiter *w);
 	void (*get)(const struct shmemi_net_to *to, void *own, size_t n, int pe, struct shmemi_waiter *w);
 	void (*amo)(const struct shmemi_net_to *to, enum shmemi_amo op, uint64_t value, uint64_t cond, int pe,
-		    void *old,
-		    struct shmemi_waiter *w);
+		    void *old, struct shmemi_waiter *w);
 	int (*show)(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle);
 	void (*hide)(uint32_t handle);
 	void (*net_step)(struct shmemi_wait *w);

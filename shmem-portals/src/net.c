@@ -50,7 +50,8 @@
 #define LOOK_STEPS	16u		/* of these, of a millisecond each, between looks whether the node's PEs live */
 #define SEGMENTS	64
 #define LOOK_NS		INT64_C(100000000)	/* between looks whether others live */
-#define MEET_NS		INT64_C(20000000)	/* until one that is lost is asked again */
+#define MEET_NS		INT64_C(20000000)	/* until one that is lost is asked again, and later: */
+#define MEET_MOST_NS	INT64_C(1000000000)
 
 /* Match bits: 0-47 the waiter, or 1 and from bit 1 on the PE; 48 the epoch; 49-63 the key of a segment. */
 #define WAITER_BITS	48
@@ -59,6 +60,7 @@
 #define EPOCH_BIT	(UINT64_C(1) << WAITER_BITS)
 #define KEY_SHIFT	49
 #define KEY_MASK	0x7fffu
+#define KEY_IGNORE	((UINT64_C(1) << KEY_SHIFT) - 1)
 
 struct segment {
 	uintptr_t lo, hi;
@@ -134,28 +136,32 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle)
+/* Memory for others at @pt; @ignore and @how say which match bits fit, and who chooses the offset. */
+static int attach_at(uint32_t pt, ptl_ins_pos_t pos, uint64_t bits, uint64_t ignore, unsigned how, const void *at,
+		     size_t len, ptl_handle_me_t *me)
 {
 	ptl_process_id_t any = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
-	uint64_t ignore = key ? (UINT64_C(1) << KEY_SHIFT) - 1 : UINT64_MAX;
-	ptl_md_t md = { .start = at, .length = len, .threshold = PTL_MD_THRESH_INF,
-			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE |
-				PTL_MD_EVENT_END_DISABLE |
-				   (key ? PTL_MD_MANAGE_REMOTE : PTL_MD_TRUNCATE),	/* 0 bytes at 0 take 0 of all */
-			.eq_handle = PTL_EQ_NONE };
+	ptl_md_t md = { .start = (void *)(uintptr_t)at, .length = len, .threshold = PTL_MD_THRESH_INF,
+			.options = how | PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_EVENT_START_DISABLE |
+				   PTL_MD_EVENT_END_DISABLE, .eq_handle = PTL_EQ_NONE };
 	ptl_handle_md_t mdh;
-	ptl_handle_me_t me;
-	int rc = PtlMEAttach(shmemi.ni, pt, any, (uint64_t)key << KEY_SHIFT, ignore, PTL_RETAIN,
-			     key ? PTL_INS_BEFORE : PTL_INS_AFTER, &me);
+	int rc = PtlMEAttach(shmemi.ni, pt, any, bits, ignore, PTL_RETAIN, pos, me);
 
 	if (rc != PTL_OK)
 		return rc;
-	rc = PtlMDAttach(me, md, PTL_RETAIN, &mdh);
+	rc = PtlMDAttach(*me, md, PTL_RETAIN, &mdh);
 	if (rc != PTL_OK)
-		PtlMEUnlink(me);
-	else
-		*handle = me;
+		PtlMEUnlink(*me);
 	return rc;
+}
+
+int shmemi_net_show(uint32_t pt, uint32_t key, void *at, size_t len, uint32_t *handle)
+{
+	uint64_t bits = (uint64_t)key << KEY_SHIFT;
+
+	if (!key)			/* 0 bytes at 0 take 0 of all */
+		return attach_at(pt, PTL_INS_AFTER, 0, UINT64_MAX, PTL_MD_TRUNCATE, at, len, handle);
+	return attach_at(pt, PTL_INS_BEFORE, bits, KEY_IGNORE, PTL_MD_MANAGE_REMOTE, at, len, handle);
 }
 
 void shmemi_net_hide(uint32_t handle)
@@ -165,18 +171,10 @@ void shmemi_net_hide(uint32_t handle)
 
 static int show(uint32_t pt, uint32_t key, const void *at, size_t len)
 {
-	ptl_process_id_t any = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
-	ptl_md_t md = { .start = (void *)(uintptr_t)at, .length = len, .threshold = PTL_MD_THRESH_INF,
-			.options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
-				   PTL_MD_EVENT_END_DISABLE, .eq_handle = PTL_EQ_NONE };
-	ptl_handle_md_t mdh;
-	int rc = PtlMEAttach(shmemi.ni, pt, any, (uint64_t)key << KEY_SHIFT, (UINT64_C(1) << KEY_SHIFT) - 1, PTL_RETAIN,
-			     PTL_INS_AFTER, &net.me[net.n_me]);
+	int rc = attach_at(pt, PTL_INS_AFTER, (uint64_t)key << KEY_SHIFT, KEY_IGNORE, PTL_MD_MANAGE_REMOTE, at, len,
+			   &net.me[net.n_me]);
 
-	if (rc != PTL_OK)
-		return rc;
-	rc = PtlMDAttach(net.me[net.n_me], md, PTL_RETAIN, &mdh);
-	net.n_me++;
+	net.n_me += rc == PTL_OK;
 	return rc;
 }
 
@@ -711,23 +709,26 @@ void shmemi_net_ctl(int pe, struct shmemi_ctl *ctl)
 /*
  * Dissemination by looking: a node says in its first PE how many rounds it has done, and has done round r when the one
  * 2^r further on has done those before. A get that comes before its target shows anything is dropped there, so it is
- * sent again; what was slow, not lost, still comes, to the same place. A lost one costs its place in the queue.
+ * sent again; what was slow, not lost, still comes, to the same place. A lost one costs its place in the queue, so
+ * they come ever more seldom: these places last for an hour.
  */
 int shmemi_net_meet(void)
 {
 	shmemi_ctl_of(net.leader[shmemi.node]);		/* now: barriers want it when it is no longer published, too */
 	for (uint32_t r = 0; shmemi.pe == net.leader[shmemi.node] && 1 << r < shmemi.n_nodes; r++) {
 		uint32_t *there = &shmemi.ctl->there[r];	/* a late answer says nothing in another one */
+		int64_t patience = MEET_NS;
 
 		__atomic_store_n(&shmemi.ctl->met, r + 1, __ATOMIC_RELEASE);
 		while (__atomic_load_n(there, __ATOMIC_ACQUIRE) <= r) {
-			int64_t until = now() + MEET_NS;
+			int64_t until = now() + patience;
 			struct shmemi_wait wait = { 0 };
 
 			get_at("shmem_init", PT_CTL, offsetof(struct shmemi_ctl, met), there, sizeof(*there),
 			       net.leader[(shmemi.node + (1 << r)) % shmemi.n_nodes], (uintptr_t)&net.met);
 			while (__atomic_load_n(there, __ATOMIC_ACQUIRE) <= r && now() < until)
 				step(&wait);
+			patience += patience < MEET_MOST_NS ? patience / 4 : 0;
 		}
 	}
 	if (shmemi.pe == net.leader[shmemi.node])

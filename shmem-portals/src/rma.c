@@ -4,8 +4,7 @@
  *
  * Nonblocking forms are the blocking ones where the processor makes the copy, since that is finished when it returns.
  * Memory that is not in the peer's window is far.c's affair. One element is moved inline; everything else, and what
- * is not as usual, goes by put_many() and memmove, whose choice by size and processor is as good as one of our own
- * (libportals uses it, too).
+ * is not as usual, goes by put_many() and smartmap_copy().
  */
 #include <string.h>
 
@@ -13,6 +12,8 @@
 #include "far.h"
 #include "lower.h"
 #include "rma.h"
+
+#define HOT static inline __attribute__((always_inline))
 
 #define MAP_AHEAD	((size_t)256 << 10)	/* bytes from which on map_ahead() is worth it */
 #define AROUND		((uintptr_t)64 << 10)	/* fault_around_bytes of the kernel */
@@ -42,7 +43,11 @@ void shmemi_copy_out(void *d, const void *s, size_t n)
 	copy_to(d, s, n, -1);
 }
 
-void shmemi_put(const char *routine, void *dest, const void *src, size_t n, int pe)
+typedef void far_put(const char *routine, void *sym, const void *own, size_t n, int pe);
+typedef void far_get(const char *routine, void *own, const void *sym, size_t n, int pe);
+
+/* @n bytes; what is not in a window by @far. */
+HOT void put_bytes(const char *routine, void *dest, const void *src, size_t n, int pe, far_put *far)
 {
 	void *d;
 
@@ -52,61 +57,44 @@ void shmemi_put(const char *routine, void *dest, const void *src, size_t n, int 
 	if (__builtin_expect(d != NULL, 1))
 		copy_to(d, src, n, pe);
 	else
-		shmemi_far_put(routine, dest, src, n, pe);
+		far(routine, dest, src, n, pe);
+}
+
+HOT void get_bytes(const char *routine, void *dest, const void *src, size_t n, int pe, far_get *far)
+{
+	const void *s;
+
+	if (__builtin_expect(!n, 0))
+		return;
+	s = shmemi_at_own(routine, src, dest, n, pe);
+	if (__builtin_expect(s != NULL, 1))
+		shmemi_copy_one(dest, s, n);
+	else
+		far(routine, dest, src, n, pe);
+}
+
+void shmemi_put(const char *routine, void *dest, const void *src, size_t n, int pe)
+{
+	put_bytes(routine, dest, src, n, pe, shmemi_far_put);
 }
 
 void shmemi_put_nbi(const char *routine, void *dest, const void *src, size_t n, int pe)
 {
-	void *d;
-
-	if (__builtin_expect(!n, 0))
-		return;
-	d = shmemi_at_own(routine, dest, src, n, pe);
-	if (__builtin_expect(d != NULL, 1))
-		copy_to(d, src, n, pe);
-	else
-		shmemi_far_put_nbi(routine, dest, src, n, pe);
-}
-
-static void get_bytes(const char *routine, void *dest, const void *src, size_t n, int pe)
-{
-	void *s;
-
-	if (__builtin_expect(!n, 0))
-		return;
-	s = shmemi_at_own(routine, src, dest, n, pe);
-	if (__builtin_expect(s != NULL, 1))
-		shmemi_copy_one(dest, s, n);
-	else
-		shmemi_far_get(routine, dest, src, n, pe);
-}
-
-static void get_bytes_nbi(const char *routine, void *dest, const void *src, size_t n, int pe)
-{
-	void *s;
-
-	if (__builtin_expect(!n, 0))
-		return;
-	s = shmemi_at_own(routine, src, dest, n, pe);
-	if (__builtin_expect(s != NULL, 1))
-		shmemi_copy_one(dest, s, n);
-	else
-		shmemi_far_get_nbi(routine, dest, src, n, pe);
+	put_bytes(routine, dest, src, n, pe, shmemi_far_put_nbi);
 }
 
 /* The same for @n elements of @size bytes: where the inline way of one element ends. */
-#define MANY(name, how)										\
+#define MANY(name, how, far)									\
 	static __attribute__((noinline)) void name(const char *routine, void *dest, const void *src, size_t n,	\
 						   size_t size, int pe)				\
 	{											\
-		how(routine, dest, src, shmemi_bytes(routine, n, size), pe);			\
+		how(routine, dest, src, shmemi_bytes(routine, n, size), pe, far);		\
 	}
-MANY(put_many, shmemi_put)
-MANY(put_many_nbi, shmemi_put_nbi)
-MANY(get_many, get_bytes)
-MANY(get_many_nbi, get_bytes_nbi)
+MANY(put_many, put_bytes, shmemi_far_put)
+MANY(put_many_nbi, put_bytes, shmemi_far_put_nbi)
+MANY(get_many, get_bytes, shmemi_far_get)
+MANY(get_many_nbi, get_bytes, shmemi_far_get_nbi)
 
-#define HOT static inline __attribute__((always_inline))
 typedef void many(const char *routine, void *dest, const void *src, size_t n, size_t size, int pe);
 
 /* @n elements of @size bytes: one of them inline, others by @rest. */
@@ -189,7 +177,7 @@ static ptrdiff_t step_of(const char *routine, ptrdiff_t stride, size_t size)
 static void copy_blocks(char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss, size_t n, size_t len)
 {
 	if (ds == (ptrdiff_t)len && ss == ds) {
-		memmove(d, s, n * len);
+		smartmap_copy(d, s, n * len);
 		return;
 	}
 	switch (len) {
@@ -211,7 +199,7 @@ static void copy_blocks(char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss, size
 		break;
 	default:
 		for (; n; n--, d += ds, s += ss)
-			memmove(d, s, len);
+			smartmap_copy(d, s, len);
 	}
 }
 

@@ -3,23 +3,13 @@
 #ifndef SHMEMI_RMA_H
 #define SHMEMI_RMA_H
 
-#include <string.h>
+#include <smartmap.h>
 
 #include "shmemi.h"
 
 /* @n bytes to PE @pe, on its node or not. */
 void shmemi_put(const char *routine, void *dest, const void *src, size_t n, int pe);
 void shmemi_put_nbi(const char *routine, void *dest, const void *src, size_t n, int pe);
-
-/* A number of elements that no memory holds must not wrap around to one that it does. */
-static inline size_t shmemi_bytes(const char *routine, size_t n, size_t size)
-{
-	size_t b;
-
-	if (__builtin_expect(__builtin_mul_overflow(n, size, &b), 0))
-		shmemi_fatal("%s: %zu elements of %zu bytes", routine, n, size);
-	return b;
-}
 
 /* shmemi_at() for an operation whose other side is @own, here. */
 static inline void *shmemi_at_own(const char *routine, const void *sym, const void *own, size_t n, int pe)
@@ -55,7 +45,7 @@ static inline __attribute__((always_inline)) void shmemi_copy_one(void *d, const
 		SHMEMI_MOVE(shmemi_u64, d, s);
 		break;
 	default:
-		memmove(d, s, size);	/* on the own PE the two may overlap */
+		smartmap_copy(d, s, size);	/* on the own PE the two may overlap */
 	}
 }
 

@@ -47,7 +47,7 @@ struct shmemi_peer {
 	uintptr_t data;
 	struct shmemi_ctl *ctl;
 	int local;			/* number for libsmartmap; -1: on another node */
-	bool looked;
+	bool looked;			/* the three above are what they will be */
 };
 
 struct shmemi {
@@ -63,7 +63,8 @@ struct shmemi {
 	bool debug;			/* SHMEM_DEBUG */
 	bool leaving;			/* in exit(), before the end of the job: shmemi_leave() */
 	bool net;			/* there are PEs that are reached by Portals: net.h */
-	bool no_windows;		/* PTL_SMARTMAP=no: so are all others */
+	bool no_windows;		/* PTL_SMARTMAP=no, or an interface in the kernel: so are all others */
+	bool joined;			/* SMARTMAP, for arenas: the interface has not */
 };
 extern struct shmemi shmemi;
 extern struct shmemi_near shmemi_near;	/* near.c */
@@ -87,11 +88,36 @@ void shmemi_leave(int status, bool first) __attribute__((noreturn, cold));
 void shmemi_fatal(const char *fmt, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
 void shmemi_bad_pe(const char *routine, int pe) __attribute__((noreturn, cold));
 
+/* A number of elements that no memory holds must not wrap around to one that it does. */
+static inline size_t shmemi_bytes(const char *routine, size_t n, size_t size)
+{
+	size_t b;
+
+	if (__builtin_expect(__builtin_mul_overflow(n, size, &b), 0))
+		shmemi_fatal("%s: %zu elements of %zu bytes", routine, n, size);
+	return b;
+}
+
 /* init.c: what a PE of this node tells, in this process. */
 struct shmemi_ctl *shmemi_ctl_of(int pe);
 
 /* init.c: the slow half of shmemi_at(). */
 void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe);
+
+/* @sym of @p in this process, as far as heap and data of that are known here. */
+static inline bool shmemi_in_window(const struct shmemi_peer *p, const void *sym, size_t len, void **at)
+{
+	uintptr_t off = (uintptr_t)sym - shmemi.heap, base = p->heap;
+
+	if (off >= shmemi.heap_size || len > shmemi.heap_size - off || !base) {
+		off = (uintptr_t)sym - shmemi.data;
+		base = p->data;
+		if (off >= shmemi.data_size || len > shmemi.data_size - off || !base)
+			return false;
+	}
+	*at = (void *)(base + off);
+	return true;
+}
 
 /*
  * The object @sym of PE @pe, in this process; NULL: loads and stores do not reach it (far.h). Ends the job if it is not
@@ -99,18 +125,11 @@ void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe);
  */
 static inline void *shmemi_at(const char *routine, const void *sym, size_t len, int pe)
 {
-	uintptr_t off = (uintptr_t)sym - shmemi.heap;
-	const struct shmemi_peer *p;
+	void *at;
 
 	if (__builtin_expect((unsigned)pe >= (unsigned)shmemi.n_pes, 0))
 		shmemi_bad_pe(routine, pe);
-	p = &shmemi.peer[pe];
-	if (off < shmemi.heap_size && len <= shmemi.heap_size - off && p->heap)
-		return (void *)(p->heap + off);
-	off = (uintptr_t)sym - shmemi.data;
-	if (off < shmemi.data_size && len <= shmemi.data_size - off && p->data)
-		return (void *)(p->data + off);
-	return shmemi_at_slow(routine, sym, len, pe);
+	return shmemi_in_window(&shmemi.peer[pe], sym, len, &at) ? at : shmemi_at_slow(routine, sym, len, pe);
 }
 
 /*

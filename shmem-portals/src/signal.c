@@ -40,10 +40,9 @@ static void signal_op(const char *routine, uint64_t *sig, uint64_t value, int op
 		shmemi_fatal("%s: %d is no operation on a signal (SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD)", routine, op);
 }
 
-/* Between data and signal: what no window was for on the node may overtake (net.c). */
 static inline void data_first(void)
 {
-	if (__builtin_expect(shmemi.no_windows && shmemi.net, 0))
+	if (__builtin_expect(shmemi.net, 0))
 		shmemi_net_fence();
 }
 

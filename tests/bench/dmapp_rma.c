@@ -10,9 +10,8 @@
  *   flight                      n puts of 64 bytes by nbi, and gsync: ns for all (figure 4)
  *   stride_8, _64, _512         ns for each of so many elements of 8 bytes in one iput, against the target's stride (5)
  *   amo_one, amo_8k             aadd_nbi by all PEs on one word of PE 0, on 8192 of them at random: ns for each of the
- *                               whole job's, against the PEs (6); afadd, bare: fetching, and the locked
- *                               instruction, one
- *                               word
+ *                               whole job's, against the PEs (6); afadd, bare: fetching, and the locked instruction
+ *                               that fetches, all on one word
  *   rate                        nbi puts of 8 bytes by 1 and 2 threads of PE 0: ns for each, against the threads
  * The number in "bytes" is what a figure is drawn against. Run it on 2 PEs or more, where both sides of put and call
  * are PE 0 and 1. Options: --json, --quick, --only put,call,bw,flight,stride,amo,rate
@@ -261,8 +260,10 @@ static double amos_of(int kind, int times, uint64_t *words, uint64_t *direct)
 			dmapp_afadd_qw(&old, words, seg, 0, 1);
 			break;
 		default:
-			if (direct)
-				__atomic_fetch_add(direct, 1, __ATOMIC_ACQ_REL);
+			if (!direct)
+				break;
+			old = (int64_t)__atomic_fetch_add(direct, 1, __ATOMIC_ACQ_REL);
+			__asm__ volatile("" : : "r"(old));	/* it fetches, as afadd */
 		}
 	must(dmapp_gsync_wait());
 	took = (bench_now_ns() - t) / times;

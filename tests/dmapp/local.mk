@@ -32,3 +32,10 @@ P3_TESTS += $(foreach t,$(D_ACROSS),\
 P3_TESTS += api/dmapp-mem-engine:tests/dmapp/t_mem:ranks=2,nosan,env=DMAPP_ENGINE=yes
 EXTRA_DIST += tests/dmapp/t_symbols.sh tests/dmapp/t_bench.sh
 P3_TESTS += api/dmapp-symbols:tests/dmapp/t_symbols.sh:nosan api/dmapp-bench:tests/dmapp/t_bench.sh:nosan,limit=120
+check_PROGRAMS += tests/dmapp/end
+tests_dmapp_end_SOURCES = tests/dmapp/end.c tests/dmapp/dm.h tests/shmem/near.h
+tests_dmapp_end_CPPFLAGS = $(D_CPPFLAGS)
+tests_dmapp_end_LDADD = $(D_LIBS)
+EXTRA_DIST += tests/dmapp/t_end.sh tests/dmapp/t_mpi.sh tests/dmapp/with_mpi.c
+P3_TESTS += fault/dmapp-end:tests/dmapp/t_end.sh:nosan,warns,limit=120 \
+	mpich/dmapp:tests/dmapp/t_mpi.sh:nosan,limit=200

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The benchmark of DMAPP runs to its end on 2 and 3 PEs, with all figures, and finds what it checks to be right. No
-# time is
-# judged.
+# The benchmark of DMAPP runs to its end on 2 and 3 PEs, with all figures, and finds what it checks to be right. No time
+# is judged.
 build=${P3_BUILD:-.}
 build=$(cd "$build" && pwd)
 n=0

@@ -361,6 +361,30 @@ static int ignore(void *context, void *message, uint32_t len, dmapp_pe_t rank)
 	return 0;
 }
 
+static dmapp_return_t inside[2];
+
+static int calls_back(void *context, void *message, uint32_t len, dmapp_pe_t rank)
+{
+	dmapp_queue_handle_t q;
+
+	inside[0] = dmapp_queue_attach(ignore, context, 0, &q);
+	inside[1] = dmapp_queue_detach(*(dmapp_queue_handle_t *)context, 0);
+	return 0;
+}
+
+static void t_queues_stay_while_one_is_read(void)
+{
+	dmapp_queue_handle_t q;
+
+	OK(dmapp_queue_attach(calls_back, &q, 0, &q));
+	OK(dmapp_queue_put(q, NULL, 0, DMAPP_QW, me, 0));
+	OK(dmapp_progress());
+	IS(inside[0], BUSY);
+	IS(inside[1], BUSY);
+	OK(dmapp_queue_detach(q, 0));
+	dm_barrier();
+}
+
 static void t_a_queue_is_full(void)
 {
 	dmapp_queue_handle_t q, more[4];
@@ -398,7 +422,8 @@ int main(void)
 	static const struct t_case cases[] = {
 		T(t_sets), T(t_sets_meet), T(t_a_barrier_waits), T(t_reductions), T(t_sets_with_a_stride), T(t_locks),
 			T(t_try),
-		T(t_locks_are_counted), T(t_queue), T(t_a_queue_is_full), T(t_queue_with_a_thread), { 0 }
+		T(t_locks_are_counted), T(t_queue), T(t_a_queue_is_full), T(t_queues_stay_while_one_is_read),
+		T(t_queue_with_a_thread), { 0 }
 	};
 	int rc;
 

@@ -3,6 +3,7 @@
  * t_mem.c - symmetric heap under both sets of names; registration: overlapping ranges, a table that is full,
  * descriptors that have ended; SHMEM in the same process; copies by the engine
  */
+#include <pthread.h>
 #include <shmem.h>
 
 #include "dm.h"
@@ -225,6 +226,41 @@ static void t_with_shmem(void)
 	CHECK_INT(room[2], from + 7);
 }
 
+static void *collective(void *arg)
+{
+	return shmem_malloc(100);
+}
+
+/* No call of DMAPP's heap waits for other PEs, also while a thread is in one of SHMEM's that does. */
+static void t_the_heap_while_shmem_waits(void)
+{
+	dmapp_sheap_stats_t before, now;
+	void *a, *d = NULL;
+	pthread_t t;
+
+	shmem_init();
+	OK(dmapp_sheap_stats(&before));
+	shmem_barrier_all();
+	if (me == 0) {
+		pthread_create(&t, NULL, collective, NULL);
+		do
+			OK(dmapp_sheap_stats(&now));
+		while (now.blocks == before.blocks);
+		d = dmapp_sheap_malloc(64);
+		dm_barrier();				/* from here on the others call it, too */
+		pthread_join(t, &a);
+	} else {
+		dm_barrier();
+		a = collective(NULL);
+		d = dmapp_sheap_malloc(64);
+	}
+	CHECK(a && d);
+	dm_barrier();
+	dmapp_sheap_free(d);
+	shmem_free(a);
+	shmem_finalize();
+}
+
 /* Long ones that are handed over, where there is an engine: complete when they say so, not before all is there. */
 static void t_handed_over(void)
 {
@@ -268,7 +304,7 @@ int main(void)
 {
 	static const struct t_case cases[] = {
 		T(t_heap), T(t_registered), T(t_never_stale), T(t_the_table_is_bounded), T(t_with_shmem),
-			T(t_handed_over), { 0 }
+		T(t_the_heap_while_shmem_waits), T(t_handed_over), { 0 }
 	};
 	int rc;
 

@@ -4,16 +4,16 @@ S_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/shmem-portals/include
 S_LIBS = shmem-portals/libsma.la $(T_LIBS)
 
 check_PROGRAMS += tests/shmem/t_rma tests/shmem/t_heap tests/shmem/t_amo tests/shmem/t_sync
-tests_shmem_t_rma_SOURCES = tests/shmem/t_rma.c tests/shmem/near.h
+tests_shmem_t_rma_SOURCES = tests/shmem/t_rma.c tests/shmem/sm.h tests/shmem/near.h
 tests_shmem_t_rma_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_rma_LDADD = $(S_LIBS)
-tests_shmem_t_heap_SOURCES = tests/shmem/t_heap.c
+tests_shmem_t_heap_SOURCES = tests/shmem/t_heap.c tests/shmem/sm.h
 tests_shmem_t_heap_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_heap_LDADD = $(S_LIBS)
-tests_shmem_t_amo_SOURCES = tests/shmem/t_amo.c tests/shmem/ctx.h tests/shmem/near.h
+tests_shmem_t_amo_SOURCES = tests/shmem/t_amo.c tests/shmem/sm.h tests/shmem/ctx.h tests/shmem/near.h
 tests_shmem_t_amo_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_amo_LDADD = $(S_LIBS)
-tests_shmem_t_sync_SOURCES = tests/shmem/t_sync.c
+tests_shmem_t_sync_SOURCES = tests/shmem/t_sync.c tests/shmem/sm.h
 tests_shmem_t_sync_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_sync_LDADD = $(S_LIBS)
 P3_TESTS += \
@@ -41,19 +41,19 @@ P3_TESTS += api/shmem-tools:tests/shmem/t_tools.sh:warns
 
 # Every form of every routine between two PEs; waiting; locks; order.
 check_PROGRAMS += tests/shmem/t_forms tests/shmem/t_wait tests/shmem/t_lock tests/shmem/t_order tests/shmem/t_generic
-tests_shmem_t_forms_SOURCES = tests/shmem/t_forms.c tests/shmem/ctx.h
+tests_shmem_t_forms_SOURCES = tests/shmem/t_forms.c tests/shmem/sm.h tests/shmem/ctx.h
 tests_shmem_t_forms_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_forms_LDADD = $(S_LIBS)
-tests_shmem_t_wait_SOURCES = tests/shmem/t_wait.c
+tests_shmem_t_wait_SOURCES = tests/shmem/t_wait.c tests/shmem/sm.h
 tests_shmem_t_wait_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_wait_LDADD = $(S_LIBS)
-tests_shmem_t_lock_SOURCES = tests/shmem/t_lock.c
+tests_shmem_t_lock_SOURCES = tests/shmem/t_lock.c tests/shmem/sm.h
 tests_shmem_t_lock_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_lock_LDADD = $(S_LIBS)
-tests_shmem_t_order_SOURCES = tests/shmem/t_order.c
+tests_shmem_t_order_SOURCES = tests/shmem/t_order.c tests/shmem/sm.h
 tests_shmem_t_order_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_order_LDADD = $(S_LIBS)
-tests_shmem_t_generic_SOURCES = tests/shmem/t_generic.c tests/shmem/ctx.h
+tests_shmem_t_generic_SOURCES = tests/shmem/t_generic.c tests/shmem/sm.h tests/shmem/ctx.h
 tests_shmem_t_generic_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_generic_LDADD = $(S_LIBS)
 P3_TESTS += \
@@ -76,10 +76,10 @@ P3_TESTS += api/shmem-args:tests/shmem/t_args.sh:warns,limit=120
 
 # Teams and collectives: every routine and type; rules and random sequences.
 check_PROGRAMS += tests/shmem/t_coll_types tests/shmem/t_coll tests/shmem/t_team
-tests_shmem_t_coll_types_SOURCES = tests/shmem/t_coll_types.c
+tests_shmem_t_coll_types_SOURCES = tests/shmem/t_coll_types.c tests/shmem/sm.h
 tests_shmem_t_coll_types_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_coll_types_LDADD = $(S_LIBS)
-tests_shmem_t_coll_SOURCES = tests/shmem/t_coll.c
+tests_shmem_t_coll_SOURCES = tests/shmem/t_coll.c tests/shmem/sm.h
 tests_shmem_t_coll_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_coll_LDADD = $(S_LIBS)
 tests_shmem_t_team_SOURCES = tests/shmem/t_team.c
@@ -104,10 +104,10 @@ P3_TESTS += \
 # The same across virtual nodes, with an interrupt thread in each PE and with an engine for each node; and on one node
 # through Portals alone.
 check_PROGRAMS += tests/shmem/t_amo_race tests/shmem/t_net
-tests_shmem_t_amo_race_SOURCES = tests/shmem/t_amo_race.c
+tests_shmem_t_amo_race_SOURCES = tests/shmem/t_amo_race.c tests/shmem/sm.h
 tests_shmem_t_amo_race_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_amo_race_LDADD = $(S_LIBS)
-tests_shmem_t_net_SOURCES = tests/shmem/t_net.c
+tests_shmem_t_net_SOURCES = tests/shmem/t_net.c tests/shmem/sm.h
 tests_shmem_t_net_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_net_LDADD = $(S_LIBS)
 P3_TESTS += api/shmem-amo_race:tests/shmem/t_amo_race:ranks=3,limit=120,nosan \

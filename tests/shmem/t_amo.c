@@ -2,15 +2,13 @@
 /*
  * t_amo.c - every atomic operation, for every type, in every form; nothing is lost when all PEs work on one word
  */
-#include <shmem.h>
 #include <smartmap.h>
 
 #include "ctx.h"
-#include "multi.h"
 #include "near.h"
-#include "tap.h"
+#include "sm.h"
 
-static int me, n, to, rounds = 3000;
+static int rounds = 3000;
 
 #define STANDARD(NAME, TYPE)								\
 static void t_of_##NAME(void)								\
@@ -224,10 +222,7 @@ int main(void)
 	};
 	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
+	sm_start();
 	if (t_ctx_start())
 		return 2;
 	for (int pe = 0; pe < n; pe++)

@@ -4,13 +4,10 @@
  * at once: processors on the one hand, what Portals does in another thread or process on the other. Nothing is lost.
  */
 #include <pthread.h>
-#include <shmem.h>
 
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 enum { ROUNDS = 1500, THREADS = 3 };
-static int me, n;
 
 /* Increments that are waited for and ones that are not; adds; of each size. */
 static void t_the_sum_is_exact(void)
@@ -144,12 +141,7 @@ int main(void)
 		T(t_the_sum_is_exact), T(t_each_ticket_is_given_once), T(t_a_lock_keeps_all_others_out),
 		T(t_bits_are_their_owners), T(t_threads), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }

@@ -126,6 +126,9 @@ int main(void)
 		CASE("pequiet", shmem_pe_quiet((int[]){ 0, 5 }, 2))
 		CASE("unlock", shmem_clear_lock(h))
 		CASE("lockat", shmem_set_lock(here))
+		CASE("stretch", shmem_long_alltoalls(SHMEM_TEAM_WORLD, h, h, 1, PTRDIFF_MAX / 8 + 1, 2))
+		CASE("two", shmem_collect128(h, h, (size_t)1 << 63, 0, 0, 2, far))
+		CASE("root", shmem_broadcast128(h, h, (size_t)1 << 60, 0, 0, 0, 2, far))
 		CASE("hint", shmem_malloc_with_hints(8, 64))
 		/* only SHMEM_DEBUG sees these */
 		CASE("end", shmem_putmem((char *)h + 60, here, 8, 0))
@@ -197,6 +200,9 @@ says pequiet 'shmem_pe_quiet: there is no PE 5'
 says unlock 'shmem_clear_lock: this PE has not set the lock'
 says lockat 'shmem_set_lock: 4 bytes at 0x[0-9a-f]* are neither'
 says hint 'shmem_malloc_with_hints: 0x40 is no hint'
+says stretch 'shmem_long_alltoalls: 2 elements of 8 bytes for each of 2 PEs, with a stride of 1152921504606846976'
+says two 'shmem_collect128: 9223372036854775808 elements of 16 bytes'
+says root 'shmem_broadcast128: 1152921504606846976 elements of 16 bytes'
 d=SHMEM_DEBUG=1
 says end 'shmem_putmem: the symmetric object on PE 0: 8 bytes at .* end 4 bytes behind the end .* has 64 bytes' $d
 says freed 'shmem_long_p: the symmetric object on PE 0: .* in no block of it: it has been freed' $d

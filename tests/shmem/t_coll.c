@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_coll.c - rules of collectives, and random sequences of them over random teams, with a seed that is printed */
-#include <shmem.h>
-
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 #define BIG	(3u << 20)
 
-static int me, n;
 static char *dest, *source;		/* BIG bytes for each PE, and some */
 static long psync[SHMEM_SYNC_SIZE];
 
@@ -412,18 +408,13 @@ int main(void)
 		T(t_large_reductions), T(t_floats_have_the_same_bits), T(t_static_data), T(t_wrong_psync_does_no_harm),
 		T(t_in_a_row_without_waiting), T(t_random_calls_on_random_teams), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
+	sm_start();
 	for (int i = 0; i < SHMEM_SYNC_SIZE; i++)
 		psync[i] = SHMEM_SYNC_VALUE;
 	dest = shmem_malloc(BIG + 4096);
 	source = shmem_malloc(BIG + 4096);
 	if (!dest || !source)
 		bail("no memory");
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	return sm_end(t_run(cases));
 }

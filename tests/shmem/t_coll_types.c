@@ -3,15 +3,11 @@
  * t_coll_types.c - every collective of every type, by name, on the world, on a team with a stride and on active sets,
  * with what comes out computed here; lengths on both sides of what fits into a line
  */
-#include <shmem.h>
-
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 #define MAX	130
 #define PES	8
 
-static int me, n;
 static shmem_team_t odd;		/* every second PE, backwards; SHMEM_TEAM_INVALID where we are not in it */
 static const size_t lengths[] = { 1, 2, 5, 12, MAX };
 
@@ -381,9 +377,7 @@ int main(void)
 	size_t bytes = sizeof(long double) * 2 * (PES * MAX + 1) * 3;
 	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
+	sm_start();
 	if (n > PES)
 		bail("no more than %d PEs", PES);
 	dest = shmem_malloc(bytes);

@@ -5,14 +5,10 @@
  * Each PE writes to the next, into memory full of GUARD, and looks at what the one before must have written: the same
  * done slowly, to memory of its own.
  */
-#include <shmem.h>
-
 #include "ctx.h"
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 enum { N = 61, ROOM = 4 * N, GUARD = 0xa5 };
-static int me, n, to, from;
 static uint64_t *sig;
 
 /* @blocks of @b elements: @dest and @src in elements of @size. */
@@ -324,11 +320,7 @@ int main(void)
 	};
 	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
+	sm_start();
 	sig = shmem_calloc(1, sizeof(*sig));
 	if (!sig || t_ctx_start())
 		return 2;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_generic.c - each C11 name without a type, plain and with a context; t_args.sh compiles it with all warnings, too */
-#include <shmem.h>
-
 #include "ctx.h"
-#include "multi.h"
-#include "tap.h"
-
-static int me, n, to, from;
+#include "sm.h"
 
 static void t_put_and_get(void)
 {
@@ -213,11 +208,7 @@ int main(void)
 	};
 	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
+	sm_start();
 	if (t_ctx_start())
 		return 2;
 	rc = t_run(cases);

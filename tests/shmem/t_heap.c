@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_heap.c - the symmetric heap: same offsets everywhere, nothing overlaps, nothing is lost */
-#include <shmem.h>
+#include "sm.h"
 
-#include "multi.h"
-#include "tap.h"
-
-static int me, n;
 static char *base;			/* first block of the heap */
 static uint64_t shared_off[64];		/* static symmetric data */
 
@@ -154,14 +150,9 @@ int main(void)
 		T(t_realloc_stays_where_it_can), T(t_random_calls), T(t_size_of_the_next_heap),
 		T(t_bad_size_is_an_error), { 0 }
 	};
-	int rc;
 
 	setenv("SHMEM_SYMMETRIC_SIZE", "8Mib", 1);	/* what follows the suffix is ignored */
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
+	sm_start();
 	base = shmem_malloc(1);
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	return sm_end(t_run(cases));
 }

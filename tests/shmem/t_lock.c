@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_lock.c - locks: one at a time, in the order of coming, by any PE, thread and number of locks */
 #include <pthread.h>
-#include <shmem.h>
 #include <stdbool.h>
 
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 enum { LOCKS = 16 };
-static int me, n;
 static long lock;			/* static data */
 
 /* Plain loads and stores of others' memory under the lock: two at once would lose a step. */
@@ -208,12 +205,7 @@ int main(void)
 		T(t_one_at_a_time), T(t_crowded), T(t_first_come_first_served), T(t_test_lock), T(t_mixed),
 		T(t_threads_of_one_pe), T(t_clear_is_a_quiet), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }

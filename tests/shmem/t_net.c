@@ -3,13 +3,9 @@
  * t_net.c - what is peculiar to PEs that Portals reaches: order of data and flags of all sizes, many operations under
  * way, long ones, memory of each kind as source and destination
  */
-#include <shmem.h>
 #include <sys/resource.h>
 
-#include "multi.h"
-#include "tap.h"
-
-static int me, n, to, from;
+#include "sm.h"
 
 /* Data of any length, fence, flag: who sees the flag sees all of the data. */
 static void t_a_flag_is_never_before_its_data(void)
@@ -141,15 +137,8 @@ int main(void)
 		T(t_a_flag_is_never_before_its_data), T(t_many_under_way), T(t_long_ones), T(t_memory_of_each_kind),
 		{ 0 }
 	};
-	int rc;
 
 	setenv("SHMEM_SYMMETRIC_SIZE", "80m", 0);
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }

@@ -5,14 +5,11 @@
  * What must never be seen: a flag without the data before the fence; a signal without its data; both sides of a quiet
  * missing the other's store; old data behind a flag that a third PE has got; an entry of a queue that is not whole.
  */
-#include <shmem.h>
 #include <stdbool.h>
 
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 enum { LEN = 3000, ROUNDS = 1500 };
-static int me, n, to, from;
 static uint64_t seed;			/* the same on all PEs */
 static shmem_ctx_t ctx;
 
@@ -293,11 +290,7 @@ int main(void)
 	};
 	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
+	sm_start();
 	seed = t_seed();
 	if (shmem_ctx_create(0, &ctx))
 		return 2;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_rma.c - put, get, p, g, strided and sized forms, for every type, on the heap and on static data */
-#include <shmem.h>
-
-#include "multi.h"
 #include "near.h"
-#include "tap.h"
+#include "sm.h"
 
 #define N 37
 
-static int me, n, to, from;
 static char big_static[1 << 20];
 
 /* One variable of each kind per type; every PE writes to the next and looks at what the one before has written. */
@@ -196,14 +192,7 @@ int main(void)
 		T(t_size_8), T(t_size_16), T(t_size_32), T(t_size_64), T(t_size_128), T(t_large_and_odd),
 		T(t_self_may_overlap), T(t_generic_names), T(t_ptr_and_accessible), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }

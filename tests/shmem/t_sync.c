@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_sync.c - waiting, order, barriers; what happens when a PE ends or is wrong is in t_end.sh */
-#include <shmem.h>
 #include <sys/wait.h>
 
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
-static int me, n, to, from;
 static long flag;
 
 static void t_ping_pong_through_static_flag(void)
@@ -136,14 +133,7 @@ int main(void)
 		T(t_comparisons), T(t_late_store_ends_a_wait),
 		T(t_forked_child_is_in_no_job), T(t_again_after_finalize), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }

@@ -157,19 +157,31 @@ else
 	san=
 fi
 cat > ends.c <<'X'
-#include <shmem.h>
+#include <mpp/shmem.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+void shmem_set_lock_(void *lock);	/* the Fortran names */
+int shmem_test_lock_(void *lock);
 int main(void)
 {
 	const char *how = getenv("HOW");
+	long *lock, *event;
+	int *flock;
 	static long never, vector[2000], sync[SHMEM_SYNC_SIZE];
 	char here[8];
 	int me;
 
 	shmem_init();
 	me = shmem_my_pe();
+	lock = shmem_calloc(3, sizeof(*lock));	/* a sanitizer keeps static data for itself */
+	event = lock + 1;
+	flock = (int *)(lock + 2);
+	if (me == 1) {
+		shmem_set_lock(lock);
+		shmem_set_lock_(flock);
+	}
+	shmem_barrier_all();
 	if (me == 1) {
 		if (!strcmp(how, "exit0")) shmem_global_exit(0);
 		if (!strcmp(how, "exit5")) shmem_global_exit(5);
@@ -181,6 +193,11 @@ int main(void)
 	} else if (!strcmp(how, "heap")) {
 		shmem_malloc(200);
 	}
+	if (!strcmp(how, "dies-lock")) shmem_set_lock(lock);
+	while (!strcmp(how, "dies-test_lock") && shmem_test_lock(lock)) { }
+	while (!strcmp(how, "dies-test_event") && !shmem_test_event(event)) { }
+	if (!strcmp(how, "dies-lock_")) shmem_set_lock_(flock);
+	while (!strcmp(how, "dies-test_lock_") && shmem_test_lock_(flock)) { }
 	if (!strcmp(how, "dies-barrier")) shmem_barrier_all();
 	if (!strcmp(how, "dies-reduce")) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, vector, vector + 1000, 1000);
 	if (!strcmp(how, "dies-set")) shmem_broadcast64(vector, vector + 1000, 1000, 0, 0, 0, 3, sync);
@@ -207,6 +224,13 @@ for HOW in dies-barrier dies-reduce dies-set; do
 	cat err.0 err.2 | grep -q 'PE 1 has ended' && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.2)" != 124 ] || bad=1
 done
 ok $bad "a PE that waits in a collective does, too"
+bad=0
+for HOW in dies-lock dies-test_lock dies-test_event dies-lock_ dies-test_lock_; do
+	job 3 ends 2> /dev/null
+	cat err.0 err.2 | grep -q 'PE 1 has ended' && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.2)" != 124 ] ||
+		{ bad=1; echo "# $HOW"; }
+done
+ok $bad "so does one that wants a dead PE's lock, or its event"
 HOW=root; job 3 ends
 grep -q 'shmem_long_broadcast: PE_root 3: there are 0 to 2' err.0 err.1 err.2
 ok $? "a root that is not in the team is named"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_wait.c - wait_until and test of one variable and of several, with and without a mask, for every type; signals */
-#include <shmem.h>
 #include <unistd.h>
 
-#include "multi.h"
-#include "tap.h"
+#include "sm.h"
 
 enum { N = 9, ROUNDS = 40 };
-static int me, n, to, from;
 
 /* What is true and what is not; no PE but this one. */
 #define LOOKING(NAME, TYPE)								\
@@ -232,14 +229,7 @@ int main(void)
 		SHMEMI_TYPES_WAIT(PLAIN)
 		T(t_deprecated_short), T(t_deprecated_ushort), T(t_untyped_symbols), T(t_signs), T(t_signals), { 0 }
 	};
-	int rc;
 
-	shmem_init();
-	me = shmem_my_pe();
-	n = shmem_n_pes();
-	to = (me + 1) % n;
-	from = (me + n - 1) % n;
-	rc = t_run(cases);
-	shmem_finalize();
-	return rc;
+	sm_start();
+	return sm_end(t_run(cases));
 }
