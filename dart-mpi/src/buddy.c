@@ -19,16 +19,20 @@ struct dartc_buddy {
 	unsigned char *node;	/* [1] all, [2], [3] its halves, ... */
 };
 
-static void fill(struct dartc_buddy *b, size_t i, unsigned order)
+/* The largest block free among the first @bytes below @i. */
+static unsigned char fill(struct dartc_buddy *b, size_t i, unsigned order, size_t bytes)
 {
-	b->node[i] = (unsigned char)(order + 1);
-	if (order > SMALLEST) {
-		fill(b, 2 * i, order - 1);
-		fill(b, 2 * i + 1, order - 1);
-	}
+	size_t half = (size_t)1 << order >> 1;
+	unsigned char l, r;
+
+	if (order == SMALLEST)
+		return b->node[i] = bytes >> order ? SMALLEST + 1 : 0;
+	l = fill(b, 2 * i, order - 1, bytes < half ? bytes : half);
+	r = fill(b, 2 * i + 1, order - 1, bytes < half ? 0 : bytes - half);
+	return b->node[i] = bytes >> order ? (unsigned char)(order + 1) : l > r ? l : r;
 }
 
-/* @bytes are rounded down to a power of two. NULL: no memory, or too few bytes */
+/* NULL: no memory, or less than the smallest block */
 struct dartc_buddy *dartc_buddy_new(size_t bytes)
 {
 	struct dartc_buddy *b;
@@ -39,13 +43,14 @@ struct dartc_buddy *dartc_buddy_new(size_t bytes)
 	if (!b)
 		return NULL;
 	b->order = 63 - (unsigned)__builtin_clzll(bytes);
+	b->order += bytes > (size_t)1 << b->order;
 	b->node = malloc((size_t)2 << (b->order - SMALLEST));
 	if (!b->node) {
 		free(b);
 		return NULL;
 	}
 	pthread_mutex_init(&b->mutex, NULL);
-	fill(b, 1, b->order);
+	fill(b, 1, b->order, bytes);
 	return b;
 }
 

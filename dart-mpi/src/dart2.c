@@ -229,8 +229,7 @@ static inline struct dartc_seg *find(dart_gptr_t gptr, int *rel)
 {
 	struct dartc_seg *s = dartc_seg(gptr.segid);
 
-	if (__builtin_expect(!s || !s->part || gptr.flags != (uint16_t)s->team->id || gptr.unitid < 0 ||
-			     gptr.unitid >= dartc.size, 0))
+	if (!s || gptr.flags != s->team_id || gptr.unitid < 0 || gptr.unitid >= dartc.size)
 		return NULL;
 	*rel = s->team->g2l[gptr.unitid];
 	return *rel < 0 ? NULL : s;
@@ -321,7 +320,7 @@ static struct dartc_seg *of_team(dart_team_t teamid, dart_gptr_t gptr)
 {
 	struct dartc_seg *s = dartc_seg(gptr.segid);
 
-	return s && s->part && s->team->id == teamid && gptr.flags == (uint16_t)teamid ? s : NULL;
+	return s && s->team_id == teamid && gptr.flags == s->team_id ? s : NULL;
 }
 
 dart_ret_t dart_team_memfree(dart_team_t teamid, dart_gptr_t gptr)
@@ -437,29 +436,33 @@ static __attribute__((noinline)) dart_ret_t far(enum dartc_dir dir, struct dartc
 	return DART_OK;
 }
 
+/* What is not a copy: refused, nothing to move, or MPI's. */
+static __attribute__((noinline)) dart_ret_t general(enum dartc_dir dir, void *mine, dart_gptr_t gptr, size_t n,
+						    dart_handle_t *handle, bool block)
+{
+	struct dartc_seg *s;
+	int rel = 0;
+
+	UP();
+	s = find(gptr, &rel);
+	WANT(s && (mine || !n) && dartc_inside(&s->part[rel], gptr.addr_or_offs.offset, n));
+	if (n)
+		return far(dir, s, rel, gptr.addr_or_offs.offset, mine, n, handle, block);
+	if (handle)
+		*handle = &dartc_done;
+	return DART_OK;
+}
+
 /* Direct parts: a copy, whatever the form of the call. */
 static inline __attribute__((always_inline)) dart_ret_t rma(enum dartc_dir dir, void *mine, dart_gptr_t gptr, size_t n,
 							    dart_handle_t *handle, bool block)
 {
-	int rel = 0;
-	struct dartc_seg *s = find(gptr, &rel);
-	const struct dartc_part *p;
+	const struct dartc_seg *s = dartc_seg(gptr.segid);
 
-	if (__builtin_expect(!s || (!mine && n), 0))
-		return dartc.up ? DART_ERR_INVAL : DART_ERR_NOTINIT;
-	p = &s->part[rel];
-	if (__builtin_expect(!dartc_inside(p, gptr.addr_or_offs.offset, n), 0))
-		return DART_ERR_INVAL;
-	if (__builtin_expect(!p->base && n, 0))
-		return far(dir, s, rel, gptr.addr_or_offs.offset, mine, n, handle, block);
-	if (dir == DARTC_PUT) {
-		/* what was stored before is seen by who sees this: pairs with the fence of a get */
-		atomic_thread_fence(memory_order_release);
-		dartc_copy(p->base + gptr.addr_or_offs.offset, mine, n);
-	} else {
-		dartc_copy(mine, p->base + gptr.addr_or_offs.offset, n);
-		atomic_thread_fence(memory_order_acquire);
-	}
+	if (__builtin_expect(!s || gptr.flags != s->team_id || (uint32_t)gptr.unitid >= (uint32_t)dartc.size ||
+			     !mine, 0) ||
+	    !dartc_direct(dir, &s->global[gptr.unitid], gptr.addr_or_offs.offset, mine, n, block))
+		return general(dir, mine, gptr, n, handle, block);
 	if (handle)
 		*handle = &dartc_done;
 	return DART_OK;
@@ -564,17 +567,9 @@ dart_ret_t dart_wait_local(dart_handle_t handle)
 
 static dart_ret_t waitall(dart_handle_t *handle, size_t n, bool local)
 {
-	dart_ret_t first = DART_OK;
-
 	UP();
 	WANT(handle || !n);
-	for (size_t i = 0; i < n; i++) {
-		dart_ret_t rc = ret(dartc_handle_wait(handle[i], local));
-
-		handle[i] = DART_HANDLE_NULL;
-		first = first ? first : rc;
-	}
-	return first;
+	return ret(dartc_handles_wait(handle, n, local));
 }
 
 dart_ret_t dart_waitall(dart_handle_t *handle, size_t n)
@@ -602,22 +597,9 @@ dart_ret_t dart_test_local(dart_handle_t handle, int32_t *result)
 
 dart_ret_t dart_testall_local(dart_handle_t *handle, size_t n, int32_t *result)
 {
-	int32_t all = 1;
-
 	UP();
 	WANT(result && (handle || !n));
-	for (size_t i = 0; i < n; i++) {
-		int done;
-		dart_ret_t rc = ret(dartc_handle_test(handle[i], true, &done));
-
-		if (rc || done)
-			handle[i] = DART_HANDLE_NULL;
-		if (rc)
-			return rc;
-		all &= done;
-	}
-	*result = all != 0;
-	return DART_OK;
+	return ret(dartc_handles_test(handle, n, true, result));
 }
 
 dart_ret_t dart_team_lock_init(dart_team_t teamid, dart_lock_t *lock)

@@ -287,10 +287,7 @@ struct dartc_seg *d3_find(dart_gptr_t gptr)
 {
 	struct dartc_seg *s = dartc_seg(gptr.segid);
 
-	if (__builtin_expect(!s || !s->part || gptr.teamid != s->team->id || gptr.unitid < 0 ||
-			     gptr.unitid >= s->team->size, 0))
-		return NULL;
-	return s;
+	return s && gptr.teamid == s->team_id && gptr.unitid >= 0 && gptr.unitid < s->units ? s : NULL;
 }
 
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr)
@@ -388,7 +385,7 @@ static dart_ret_t end_segment(dart_gptr_t gptr, bool registered)
 
 	UP();
 	s = dartc_seg(gptr.segid);
-	WANT(s && s->part && gptr.segid && s->registered == registered && s->team->id == gptr.teamid);
+	WANT(s && gptr.segid && s->registered == registered && s->team_id == gptr.teamid);
 	return (dart_ret_t)dartc_seg_end(s);
 }
 
@@ -427,7 +424,13 @@ dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
 struct dart_allocator_struct {
 	struct dartc_buddy *heap;
 	struct dartc_seg *seg;
+	int16_t id;			/* of the segment, which goes with its team */
 };
+
+static bool usable(dart_allocator_t a)
+{
+	return a && dartc_seg(a->id) == a->seg;
+}
 
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *new_allocator)
 {
@@ -450,6 +453,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
 		free(a);
 		return (dart_ret_t)rc;
 	}
+	a->id = a->seg->id;
 	*new_allocator = a;
 	return DART_OK;
 }
@@ -460,7 +464,7 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t dtype, dart_gptr_t
 	int64_t off;
 
 	UP();
-	WANT(allocator && gptr && bytes_of(nelem, dtype, &bytes) && bytes);
+	WANT(usable(allocator) && gptr && bytes_of(nelem, dtype, &bytes) && bytes);
 	off = dartc_buddy_take(allocator->heap, bytes);
 	if (off < 0)
 		return DART_ERR_NOMEM;
@@ -475,8 +479,8 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
 	int rc;
 
 	UP();
-	WANT(allocator && gptr && gptr->segid == allocator->seg->id && gptr->unitid == allocator->seg->team->rank &&
-	     gptr->teamid == allocator->seg->team->id);
+	WANT(usable(allocator) && gptr && gptr->segid == allocator->seg->id &&
+	     gptr->unitid == allocator->seg->team->rank && gptr->teamid == allocator->seg->team->id);
 	rc = dartc_buddy_give(allocator->heap, gptr->addr_or_offs.offset);
 	if (!rc)
 		*gptr = DART_GPTR_NULL;
@@ -488,7 +492,7 @@ dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator)
 	int rc;
 
 	UP();
-	WANT(allocator && *allocator);
+	WANT(allocator && usable(*allocator));
 	rc = dartc_seg_end((*allocator)->seg);
 	dartc_buddy_end((*allocator)->heap);
 	free(*allocator);

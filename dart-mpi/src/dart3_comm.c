@@ -228,7 +228,7 @@ static void copy_runs(char *to, const struct d3_type *to_type, char *from, const
 		size_t n, m;
 		char *out = run(&d, nelem, &n), *in = run(&s, n, &m);
 
-		memcpy(out, in, m * to_type->size);
+		dartc_copy(out, in, m * to_type->size);
 		advance(&d, m);
 		advance(&s, m);
 		nelem -= m;
@@ -316,6 +316,8 @@ static __attribute__((noinline)) dart_ret_t general(enum dartc_dir dir, void *mi
 	if (nelem && dir == DARTC_PUT) {
 		atomic_thread_fence(memory_order_release);
 		copy_runs(there + gptr.addr_or_offs.offset, far_type, mine, my_type, nelem);
+		if (block)
+			atomic_thread_fence(memory_order_seq_cst);
 	} else if (nelem) {
 		copy_runs(mine, my_type, there + gptr.addr_or_offs.offset, far_type, nelem);
 		atomic_thread_fence(memory_order_acquire);
@@ -330,25 +332,15 @@ static inline __attribute__((always_inline)) dart_ret_t rma(enum dartc_dir dir, 
 							    dart_datatype_t my_dtype, dart_datatype_t far_dtype,
 							    dart_handle_t *handle, bool block)
 {
-	struct dartc_seg *s = d3_find(gptr);
-	const struct dartc_part *p;
+	const struct dartc_seg *s = dartc_seg(gptr.segid);
 	size_t n;
 
 	/* the usual case: elements in a row, of a type of ours, in memory that is seen here */
-	if (__builtin_expect(!s || my_dtype != far_dtype || my_dtype <= 0 || my_dtype >= DART_TYPE_LAST || !mine, 0))
+	if (__builtin_expect(!s || gptr.teamid != s->team_id || (uint32_t)gptr.unitid >= (uint32_t)s->units ||
+			     my_dtype != far_dtype || my_dtype <= 0 || my_dtype >= DART_TYPE_LAST || !mine ||
+			     __builtin_mul_overflow(nelem, dartc_kind_size[my_dtype - 1], &n), 0) ||
+	    !dartc_direct(dir, &s->part[gptr.unitid], gptr.addr_or_offs.offset, mine, n, block))
 		return general(dir, mine, gptr, nelem, my_dtype, far_dtype, handle, block);
-	p = &s->part[gptr.unitid];
-	if (__builtin_expect(!p->base || __builtin_mul_overflow(nelem, dartc_kind_size[my_dtype - 1], &n) ||
-			     !dartc_inside(p, gptr.addr_or_offs.offset, n), 0))
-		return general(dir, mine, gptr, nelem, my_dtype, far_dtype, handle, block);
-	if (dir == DARTC_PUT) {
-		/* what was stored before is seen by who sees this: pairs with the fence of a get */
-		atomic_thread_fence(memory_order_release);
-		dartc_copy(p->base + gptr.addr_or_offs.offset, mine, n);
-	} else {
-		dartc_copy(mine, p->base + gptr.addr_or_offs.offset, n);
-		atomic_thread_fence(memory_order_acquire);
-	}
 	if (handle)
 		*handle = &dartc_done;
 	return DART_OK;
@@ -428,17 +420,9 @@ dart_ret_t dart_flush_local_all(dart_gptr_t gptr)
 
 static dart_ret_t waitall(dart_handle_t handles[], size_t n, bool local)
 {
-	int first = DARTC_OK;
-
 	UP();
 	WANT(handles || !n);
-	for (size_t i = 0; i < n; i++) {
-		int rc = dartc_handle_wait(handles[i], local);
-
-		handles[i] = DART_HANDLE_NULL;
-		first = first ? first : rc;
-	}
-	return (dart_ret_t)first;
+	return (dart_ret_t)dartc_handles_wait(handles, n, local);
 }
 
 dart_ret_t dart_wait(dart_handle_t *handle)
@@ -465,21 +449,9 @@ dart_ret_t dart_waitall_local(dart_handle_t handles[], size_t n)
 
 static dart_ret_t testall(dart_handle_t handles[], size_t n, bool local, int32_t *is_finished)
 {
-	int32_t all = 1;
-
 	UP();
 	WANT((handles || !n) && is_finished);
-	for (size_t i = 0; i < n; i++) {
-		int done, rc = dartc_handle_test(handles[i], local, &done);
-
-		if (rc || done)
-			handles[i] = DART_HANDLE_NULL;
-		if (rc)
-			return (dart_ret_t)rc;
-		all &= done != 0;
-	}
-	*is_finished = all;
-	return DART_OK;
+	return (dart_ret_t)dartc_handles_test(handles, n, local, is_finished);
 }
 
 dart_ret_t dart_test(dart_handle_t *handle, int32_t *is_finished)

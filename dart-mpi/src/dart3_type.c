@@ -104,6 +104,12 @@ static dart_ret_t give(struct d3_type *t, MPI_Datatype base, dart_datatype_t *ne
 	return (dart_ret_t)rc;
 }
 
+/* May a type reach so many elements of @base? Bytes and some thousand repetitions are then counted without overflow. */
+static bool can_reach(const struct d3_type *base, size_t elements)
+{
+	return elements <= PTRDIFF_MAX / 4096 / base->size;
+}
+
 static bool can_be_base(const struct d3_type *t)
 {
 	return t && (t->shape == D3_BASIC || t->shape == D3_CUSTOM);
@@ -117,8 +123,7 @@ dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, siz
 	UP();
 	base = d3_type(basetype);
 	WANT(can_be_base(base) && blocklen && blocklen <= INT32_MAX && stride >= blocklen &&
-	     stride <= PTRDIFF_MAX / 4096 &&
-	     newtype);
+	     can_reach(base, stride) && newtype);
 	t = new_type(D3_STRIDED, base, 1);
 	if (!t)
 		return DART_ERR_NOMEM;
@@ -138,7 +143,8 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, cons
 	base = d3_type(basetype);
 	WANT(can_be_base(base) && count && count <= INT32_MAX && blocklen && offset && newtype);
 	for (size_t i = 0; i < count; i++)
-		WANT(blocklen[i] <= INT32_MAX && offset[i] <= PTRDIFF_MAX / 4096);
+		WANT(blocklen[i] <= INT32_MAX && offset[i] <= PTRDIFF_MAX / 4096 &&
+		     can_reach(base, offset[i] + blocklen[i]));
 	t = new_type(D3_INDEXED, base, count);
 	if (!t)
 		return DART_ERR_NOMEM;

@@ -73,7 +73,6 @@ struct dartc_team {
 	int id;
 	int size, rank;			/* rank: of this unit in the team */
 	int node_size, node_rank;
-	bool one_node;			/* all units share memory with this one */
 	MPI_Comm comm, node;
 	MPI_Win dwin;
 	int *l2g;			/* by relative number */
@@ -91,7 +90,8 @@ int dartc_team_end(struct dartc_team *t);
 void dartc_team_end_all(void);
 
 /* A number that is free with all units of @t; @used says of a number whether it is not. 0: there is none. */
-int dartc_agree(struct dartc_team *t, int *next, int last, bool (*take)(int), void (*put_back)(int), int *failed);
+int dartc_agree(struct dartc_team *t, atomic_int *next, int last, bool (*take)(int), void (*put_back)(int),
+		int *failed);
 
 struct dartc_part {
 	char *base;			/* NULL: not direct */
@@ -99,11 +99,14 @@ struct dartc_part {
 };
 
 struct dartc_seg {
+	/* what a put or get looks at, in one line */
+	int team_id, units;		/* of the team */
+	struct dartc_part *part;	/* by relative number */
+	struct dartc_part *global;	/* by global number; of who is not in the team: no base, no bytes */
+	struct dartc_team *team;
 	int16_t id;
 	bool registered;
 	bool all_direct;		/* for each unit all parts: then atomics are the processor's */
-	struct dartc_team *team;
-	struct dartc_part *part;	/* by relative number */
 	MPI_Win win;			/* the team's d-win, or one of its own where that cannot be */
 	MPI_Aint *disp;			/* in win, by relative number */
 	char *own;
@@ -162,6 +165,8 @@ int dartc_far_flush(struct dartc_seg *s, int rel, bool local);
 int dartc_far_flush_all(struct dartc_seg *s, bool local);
 int dartc_handle_wait(struct dart_handle_struct *h, bool local);
 int dartc_handle_test(struct dart_handle_struct *h, bool local, int *done);
+int dartc_handles_wait(struct dart_handle_struct **h, size_t n, bool local);
+int dartc_handles_test(struct dart_handle_struct **h, size_t n, bool local, int32_t *all);
 void dartc_handle_drop(struct dart_handle_struct *h);
 void dartc_progress(void);
 void dartc_relax(unsigned *turn);		/* for loops that wait for a store of another unit */
@@ -169,11 +174,18 @@ void dartc_relax(unsigned *turn);		/* for loops that wait for a store of another
 static inline int dartc_flush(struct dartc_seg *s, int rel, bool local)
 {
 	atomic_thread_fence(local ? memory_order_acq_rel : memory_order_seq_cst);
-	if (s->part[rel].base && !dartc.several_nodes &&
-	    !atomic_load_explicit(&s->team->mpi_near, memory_order_relaxed))
+	/* where one unit needs MPI to reach another, who only flushes makes its progress here */
+	if (s->all_direct && !dartc.several_nodes && !atomic_load_explicit(&s->team->mpi_near, memory_order_relaxed))
 		return DARTC_OK;
 	return dartc_far_flush(s, rel, local);
 }
+
+/*
+ * libc moves 4 KiB and more by "rep movsb", which AMD's Zen 3 does twenty times slower when the destination lies a
+ * little behind the source within a page, as large memory of malloc() does behind a segment's. Pieces go by vectors.
+ */
+#define DARTC_PIECE	2048
+void dartc_copy_pieces(void *to, const void *from, size_t n);
 
 /* The copy of a put or get; short ones without a call. */
 static inline void dartc_copy(void *to, const void *from, size_t n)
@@ -182,6 +194,8 @@ static inline void dartc_copy(void *to, const void *from, size_t n)
 		memcpy(to, from, 8);
 	else if (n == 4)
 		memcpy(to, from, 4);
+	else if (n >= DARTC_PIECE && (((uintptr_t)to - (uintptr_t)from) & 4095) - 1 < 63)
+		dartc_copy_pieces(to, from, n);
 	else
 		memcpy(to, from, n);
 }
@@ -189,6 +203,28 @@ static inline void dartc_copy(void *to, const void *from, size_t n)
 static inline bool dartc_inside(const struct dartc_part *p, uint64_t off, size_t n)
 {
 	return off <= p->size && n <= p->size - off;
+}
+
+/*
+ * The usual put or get, of a direct part. A blocking put is over on return: no load of this unit that follows is made
+ * before the bytes are seen by all. Return: false: nothing was done; the part is not direct, or not that long.
+ */
+static inline __attribute__((always_inline)) bool dartc_direct(enum dartc_dir dir, const struct dartc_part *p,
+							       uint64_t off, void *mine, size_t n, bool block)
+{
+	if (__builtin_expect(!p->base || !dartc_inside(p, off, n), 0))
+		return false;
+	if (dir == DARTC_PUT) {
+		/* what was stored before is seen by who sees this: pairs with the fence of a get */
+		atomic_thread_fence(memory_order_release);
+		dartc_copy(p->base + off, mine, n);
+		if (block)
+			atomic_thread_fence(memory_order_seq_cst);
+	} else {
+		dartc_copy(mine, p->base + off, n);
+		atomic_thread_fence(memory_order_acquire);
+	}
+	return true;
 }
 
 /* atomic operations, element by element */

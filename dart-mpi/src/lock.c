@@ -17,6 +17,7 @@ enum { TAIL, NEXT, WAIT, WORDS };
 struct dartc_lock {
 	struct dartc_seg *seg;
 	struct dartc_team *team;
+	int team_id;
 	MPI_Comm comm;
 	pthread_mutex_t mutex;
 	pthread_mutex_t owner_mutex;
@@ -24,9 +25,10 @@ struct dartc_lock {
 	bool held;
 };
 
+/* The team's number; -1: the team is gone, and the lock's memory with it. */
 int dartc_lock_team(const struct dartc_lock *l)
 {
-	return l->team->id;
+	return dartc_team(l->team_id) == l->team ? l->team_id : -1;
 }
 
 static _Atomic int32_t *word(struct dartc_lock *l, int rel, int i)
@@ -53,22 +55,30 @@ int dartc_lock_new(struct dartc_team *t, struct dartc_lock **out)
 		return rc;
 	}
 	l->team = t;
-	MPI_Comm_dup(t->comm, &l->comm);
+	l->team_id = t->id;
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_mutex_init(&l->owner_mutex, NULL);
-	for (int i = 0; i < WORDS; i++) {
-		dartc_atomic(l->seg, t->rank, 64 * (size_t)i, &first[i], NULL, 1, K_INT, O_REPLACE);
-		dartc_flush(l->seg, t->rank, false);
+	rc = dartc_mpi(MPI_Comm_dup(t->comm, &l->comm));
+	for (int i = 0; !rc && i < WORDS; i++) {
+		rc = dartc_atomic(l->seg, t->rank, 64 * (size_t)i, &first[i], NULL, 1, K_INT, O_REPLACE);
+		if (!rc)
+			rc = dartc_flush(l->seg, t->rank, false);
 	}
-	*out = l;
-	return dartc_barrier(t);
+	if (!rc)
+		*out = l;
+	return rc ? rc : dartc_barrier(t);
 }
 
 /* Collective over the team. DARTC_INVAL: it is held by this unit. */
 int dartc_lock_end(struct dartc_lock *l)
 {
-	int bad = l->held, any, rc;
+	int bad, any, rc;
 
+	if (dartc_lock_team(l) < 0)
+		return DARTC_INVAL;
+	pthread_mutex_lock(&l->owner_mutex);
+	bad = l->held;
+	pthread_mutex_unlock(&l->owner_mutex);
 	rc = dartc_mpi(MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, l->comm));
 	if (rc)
 		return rc;
@@ -82,49 +92,61 @@ int dartc_lock_end(struct dartc_lock *l)
 	return rc;
 }
 
-/* An atomic operation on a word of another unit, or our own, over now. */
-static int32_t far_op(struct dartc_lock *l, int rel, int i, int32_t value, enum dartc_op op)
+/* An atomic operation on a word of another unit, or our own, over now; *@old: what was there. */
+static int far_op(struct dartc_lock *l, int rel, int i, int32_t value, enum dartc_op op, int32_t *old)
 {
-	int32_t old = 0;
+	int rc = dartc_atomic(l->seg, rel, 64 * (size_t)i, &value, old, 1, K_INT, op);
 
-	dartc_atomic(l->seg, rel, 64 * (size_t)i, &value, &old, 1, K_INT, op);
-	dartc_far_flush(l->seg, rel, false);
-	return old;
+	return rc ? rc : dartc_far_flush(l->seg, rel, false);
 }
 
-static int32_t far_cas(struct dartc_lock *l, int32_t value, int32_t compare)
+static int far_cas(struct dartc_lock *l, int32_t value, int32_t compare, int32_t *old)
 {
-	int32_t old = 0;
+	int rc = dartc_cas(l->seg, 0, 0, &value, &compare, old, K_INT);
 
-	dartc_cas(l->seg, 0, 0, &value, &compare, &old, K_INT);
-	dartc_far_flush(l->seg, 0, false);
-	return old;
+	return rc ? rc : dartc_far_flush(l->seg, 0, false);
 }
 
-static void far_acquire(struct dartc_lock *l)
+static int far_acquire(struct dartc_lock *l)
 {
-	int me = l->team->rank, before;
+	int32_t old, before;
+	int me = l->team->rank, rc = far_op(l, me, NEXT, -1, O_REPLACE, &old);
 
-	far_op(l, me, NEXT, -1, O_REPLACE);
-	before = far_op(l, 0, TAIL, me, O_REPLACE);
-	if (before < 0)
-		return;
-	far_op(l, before, NEXT, me, O_REPLACE);
-	MPI_Recv(NULL, 0, MPI_BYTE, before, 1, l->comm, MPI_STATUS_IGNORE);
+	if (!rc)
+		rc = far_op(l, 0, TAIL, me, O_REPLACE, &before);
+	if (rc || before < 0)
+		return rc;
+	rc = far_op(l, before, NEXT, me, O_REPLACE, &old);
+	return rc ? rc : dartc_mpi(MPI_Recv(NULL, 0, MPI_BYTE, before, 1, l->comm, MPI_STATUS_IGNORE));
 }
 
-static void far_release(struct dartc_lock *l)
+static int far_release(struct dartc_lock *l)
 {
-	int me = l->team->rank, behind = far_op(l, me, NEXT, 0, O_NO_OP);
+	int32_t behind, tail;
+	int me = l->team->rank, rc = far_op(l, me, NEXT, 0, O_NO_OP, &behind);
 	unsigned turn = 0;
 
-	if (behind < 0 && far_cas(l, -1, me) == me)
-		return;
-	while (behind < 0) {
-		dartc_relax(&turn);
-		behind = far_op(l, me, NEXT, 0, O_NO_OP);
+	if (!rc && behind < 0) {
+		rc = far_cas(l, -1, me, &tail);
+		if (rc || tail == me)
+			return rc;
 	}
-	MPI_Send(NULL, 0, MPI_BYTE, behind, 1, l->comm);
+	while (!rc && behind < 0) {
+		dartc_relax(&turn);
+		rc = far_op(l, me, NEXT, 0, O_NO_OP, &behind);
+	}
+	return rc ? rc : dartc_mpi(MPI_Send(NULL, 0, MPI_BYTE, behind, 1, l->comm));
+}
+
+static int far_try(struct dartc_lock *l, int *got)
+{
+	int32_t old;
+	int rc = far_op(l, l->team->rank, NEXT, -1, O_REPLACE, &old);
+
+	if (!rc)
+		rc = far_cas(l, l->team->rank, -1, &old);
+	*got = !rc && old == -1;
+	return rc;
 }
 
 static void near_acquire(struct dartc_lock *l)
@@ -178,25 +200,31 @@ static void note(struct dartc_lock *l, bool held)
 	pthread_mutex_unlock(&l->owner_mutex);
 }
 
-/* DARTC_INVAL: this thread holds it already */
+/* DARTC_INVAL: this thread holds it already, its team is gone */
 int dartc_lock_acquire(struct dartc_lock *l)
 {
-	if (is_mine(l))
+	int rc = DARTC_OK;
+
+	if (dartc_lock_team(l) < 0 || is_mine(l))
 		return DARTC_INVAL;
 	pthread_mutex_lock(&l->mutex);
 	if (l->seg->all_direct)
 		near_acquire(l);
 	else
-		far_acquire(l);
-	note(l, true);
-	return DARTC_OK;
+		rc = far_acquire(l);
+	if (rc)
+		pthread_mutex_unlock(&l->mutex);
+	else
+		note(l, true);
+	return rc;
 }
 
 int dartc_lock_try(struct dartc_lock *l, int *got)
 {
 	int32_t none = -1;
+	int rc = DARTC_OK;
 
-	if (is_mine(l))
+	if (dartc_lock_team(l) < 0 || is_mine(l))
 		return DARTC_INVAL;
 	*got = 0;
 	if (pthread_mutex_trylock(&l->mutex))
@@ -206,26 +234,27 @@ int dartc_lock_try(struct dartc_lock *l, int *got)
 		*got = atomic_compare_exchange_strong_explicit(word(l, 0, TAIL), &none, l->team->rank,
 							       memory_order_acq_rel, memory_order_relaxed);
 	} else {
-		far_op(l, l->team->rank, NEXT, -1, O_REPLACE);
-		*got = far_cas(l, l->team->rank, -1) == -1;
+		rc = far_try(l, got);
 	}
 	if (*got)
 		note(l, true);
 	else
 		pthread_mutex_unlock(&l->mutex);
-	return DARTC_OK;
+	return rc;
 }
 
-/* DARTC_INVAL: this thread does not hold it */
+/* DARTC_INVAL: this thread does not hold it, its team is gone */
 int dartc_lock_release(struct dartc_lock *l)
 {
-	if (!is_mine(l))
+	int rc = DARTC_OK;
+
+	if (dartc_lock_team(l) < 0 || !is_mine(l))
 		return DARTC_INVAL;
 	note(l, false);
 	if (l->seg->all_direct)
 		near_release(l);
 	else
-		far_release(l);
+		rc = far_release(l);
 	pthread_mutex_unlock(&l->mutex);
-	return DARTC_OK;
+	return rc;
 }

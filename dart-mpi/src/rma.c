@@ -11,6 +11,16 @@
 
 struct dart_handle_struct dartc_done;
 
+void dartc_copy_pieces(void *to, const void *from, size_t n)
+{
+	char *d = to;
+	const char *s = from;
+
+	for (; n > DARTC_PIECE; n -= DARTC_PIECE, d += DARTC_PIECE, s += DARTC_PIECE)
+		memcpy(d, s, DARTC_PIECE);
+	memcpy(d, s, n);
+}
+
 static struct dart_handle_struct *handle(const struct dartc_far *f, size_t room)
 {
 	struct dart_handle_struct *h = calloc(1, sizeof(*h));
@@ -115,6 +125,8 @@ int dartc_far_flush(struct dartc_seg *s, int rel, bool local)
 {
 	int rc = DARTC_OK;
 
+	if (s->win == MPI_WIN_NULL)	/* a team of one */
+		return DARTC_OK;
 	if (!s->part[rel].base || atomic_load_explicit(&s->team->mpi_near, memory_order_relaxed))
 		rc = dartc_mpi(local ? MPI_Win_flush_local(rel, s->win) : MPI_Win_flush(rel, s->win));
 	else
@@ -157,6 +169,8 @@ int dartc_handle_wait(struct dart_handle_struct *h, bool local)
 {
 	int rc = MPI_SUCCESS;
 
+	if (h == &dartc_done && !local)
+		atomic_thread_fence(memory_order_seq_cst);	/* as of a blocking put */
 	if (!h || h == &dartc_done)
 		return DARTC_OK;
 	for (size_t i = 0; i < h->n && rc == MPI_SUCCESS; i++)
@@ -175,7 +189,7 @@ int dartc_handle_test(struct dart_handle_struct *h, bool local, int *done)
 
 	*done = 1;
 	if (!h || h == &dartc_done)
-		return rc;
+		return dartc_handle_wait(h, local);
 	while (h->n > 0 && *done && !rc) {
 		rc = dartc_mpi(MPI_Test(&h->req[h->n - 1], done, MPI_STATUS_IGNORE));
 		h->n -= *done != 0;
@@ -186,4 +200,36 @@ int dartc_handle_test(struct dart_handle_struct *h, bool local, int *done)
 		return rc ? rc : rc2;
 	}
 	return rc;
+}
+
+/* All of them, also behind one that failed. Return: the first reason. */
+int dartc_handles_wait(struct dart_handle_struct **h, size_t n, bool local)
+{
+	int first = DARTC_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = dartc_handle_wait(h[i], local);
+
+		h[i] = NULL;
+		first = first ? first : rc;
+	}
+	return first;
+}
+
+/* *@all: 1: all are over. Those that are become NULL. */
+int dartc_handles_test(struct dart_handle_struct **h, size_t n, bool local, int32_t *all)
+{
+	int32_t over = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		int done, rc = dartc_handle_test(h[i], local, &done);
+
+		if (rc || done)
+			h[i] = NULL;
+		if (rc)
+			return rc;
+		over &= done != 0;
+	}
+	*all = over;
+	return DARTC_OK;
 }

@@ -24,8 +24,8 @@
 #endif
 
 _Atomic(struct dartc_seg *) dartc_segs[65536];
-static struct dartc_seg reserved;	/* has no parts: nobody learns its number before it is replaced */
-static int next_up = 1, next_down = 1;
+static struct dartc_seg reserved = { .team_id = INT_MIN };	/* no pointer is of that team */
+static atomic_int next_up = 1, next_down = 1;
 static struct dartc_seg *list;		/* all that there are, the last one first */
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -63,6 +63,17 @@ static size_t rounded(size_t size)
 	return size ? (size + LINE + to - 1) & ~(to - 1) : 0;
 }
 
+static void discard(struct dartc_seg *s)
+{
+	if (!s)
+		return;
+	if (s->global != s->part)
+		free(s->global);
+	free(s->part);
+	free(s->disp);
+	free(s);
+}
+
 static struct dartc_seg *empty(struct dartc_team *t, size_t size)
 {
 	struct dartc_seg *s = calloc(1, sizeof(*s));
@@ -70,26 +81,18 @@ static struct dartc_seg *empty(struct dartc_team *t, size_t size)
 	if (!s)
 		return NULL;
 	s->team = t;
+	s->team_id = t->id;
+	s->units = t->size;
 	s->size = size;
 	s->shm = MPI_WIN_NULL;
 	s->win = MPI_WIN_NULL;
 	s->part = calloc((size_t)t->size, sizeof(*s->part));
+	s->global = t->size == dartc.size ? s->part : calloc((size_t)dartc.size, sizeof(*s->global));
 	s->disp = calloc((size_t)t->size, sizeof(*s->disp));
-	if (s->part && s->disp)
+	if (s->part && s->global && s->disp)
 		return s;
-	free(s->part);
-	free(s->disp);
-	free(s);
+	discard(s);
 	return NULL;
-}
-
-static void discard(struct dartc_seg *s)
-{
-	if (s) {
-		free(s->part);
-		free(s->disp);
-		free(s);
-	}
 }
 
 /* The shared window of the node, and where each neighbour's part is in this process. */
@@ -254,6 +257,8 @@ static void disconnect(struct dartc_seg *s)
 static void publish(struct dartc_seg *s, int id)
 {
 	s->id = (int16_t)id;
+	for (int i = 0; i < s->units; i++)
+		s->global[s->team->l2g[i]] = s->part[i];
 	pthread_mutex_lock(&list_mutex);
 	s->next = list;
 	list = s;
@@ -307,12 +312,13 @@ int dartc_seg_pool(struct dartc_team *t, size_t size)
 /* @addr stays the caller's. Collective over @t; sizes may differ. */
 int dartc_seg_register(struct dartc_team *t, void *addr, size_t size, struct dartc_seg **out)
 {
-	struct dartc_seg *s = size && !addr ? NULL : empty(t, size);
+	bool sense = (addr || !size) && size <= PTRDIFF_MAX / 2;
+	struct dartc_seg *s = sense ? empty(t, size) : NULL;
 	int failed = !s, id = dartc_agree(t, &next_down, LAST, take_down, put_back_down, &failed), rc;
 
 	if (!id) {
 		discard(s);
-		return size && !addr ? DARTC_INVAL : DARTC_NOMEM;
+		return sense ? DARTC_NOMEM : DARTC_INVAL;
 	}
 	s->own = addr;
 	s->registered = true;
@@ -339,23 +345,25 @@ static void unlist(struct dartc_seg *s)
 	pthread_mutex_unlock(&list_mutex);
 }
 
-static void end(struct dartc_seg *s)
+static int end(struct dartc_seg *s)
 {
+	int rc = DARTC_OK, rc2;
+
 	unlist(s);
 	put_back(s->id);
 	if (s->win != MPI_WIN_NULL)
-		MPI_Win_flush_all(s->win);
-	MPI_Barrier(s->team->comm);	/* no unit's part goes while another still uses it */
+		rc = dartc_mpi(MPI_Win_flush_all(s->win));
+	rc2 = dartc_barrier(s->team);	/* no unit's part goes while another still uses it */
 	disconnect(s);
 	release(s);
 	discard(s);
+	return rc ? rc : rc2;
 }
 
-/* Collective over the team. */
+/* Collective over the team. The segment is gone also where a reason is returned. */
 int dartc_seg_end(struct dartc_seg *s)
 {
-	end(s);
-	return DARTC_OK;
+	return end(s);
 }
 
 /* What is left of a team's. Same order on all of its units. */

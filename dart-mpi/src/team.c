@@ -16,7 +16,7 @@
 
 static _Atomic(struct dartc_team *) table[LAST + 1];
 static struct dartc_team reserved;
-static int next_id = 1;
+static atomic_int next_id = 1;
 
 struct dartc_team *dartc_team(int id)
 {
@@ -44,7 +44,7 @@ static void put_back(int id)
  * All units say the next number they could take, and take the largest, until all could. @failed: in: this unit cannot
  * go on; out: one cannot, and none has taken anything.
  */
-int dartc_agree(struct dartc_team *t, int *next, int last, bool (*try_take)(int), void (*back)(int), int *failed)
+int dartc_agree(struct dartc_team *t, atomic_int *next, int last, bool (*try_take)(int), void (*back)(int), int *failed)
 {
 	int id = *next, again = 0;
 
@@ -115,14 +115,10 @@ static int find_near(struct dartc_team *t)
 	MPI_Comm_set_errhandler(t->node, MPI_ERRORS_RETURN);
 	MPI_Comm_size(t->node, &t->node_size);
 	MPI_Comm_rank(t->node, &t->node_rank);
-	t->one_node = t->node_size == t->size;
 	node_to_rel = calloc((size_t)t->node_size, sizeof(int));
 	one = calloc((size_t)t->node_size, sizeof(int));
-	if (!node_to_rel || !one) {
-		free(node_to_rel);
-		free(one);
-		return DARTC_NOMEM;
-	}
+	if (!node_to_rel || !one)	/* the others wait in find_peers() */
+		MPI_Abort(t->comm, 1);
 	for (int i = 0; i < t->node_size; i++)
 		one[i] = i;
 	MPI_Comm_group(t->comm, &g);
@@ -158,11 +154,11 @@ static int equip_window(struct dartc_team *t)
 	return dartc_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, t->dwin));
 }
 
-/* Everything of a team whose communicator is there. Collective over it. */
+/* Everything of a team whose communicator is there. Collective over it. Return: the same on all units. */
 static int equip(struct dartc_team *t)
 {
 	size_t n;
-	int mine;
+	int mine, rc;
 
 	MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
 	MPI_Comm_size(t->comm, &t->size);
@@ -172,17 +168,18 @@ static int equip(struct dartc_team *t)
 	t->g2l = malloc((size_t)dartc.size * sizeof(int));
 	t->near = malloc(n);
 	t->peer = malloc(n);
-	if (!t->l2g || !t->g2l || !t->near || !t->peer)
-		return DARTC_NOMEM;
+	if (!t->l2g || !t->g2l || !t->near || !t->peer)	/* the others wait in the call below */
+		MPI_Abort(t->comm, 1);
 	mine = dartc.rank;
 	MPI_Allgather(&mine, 1, MPI_INT, t->l2g, 1, MPI_INT, t->comm);
 	for (int i = 0; i < dartc.size; i++)
 		t->g2l[i] = -1;
 	for (int i = 0; i < t->size; i++)
 		t->g2l[t->l2g[i]] = i;
-	if (find_near(t))
+	mine = find_near(t);
+	if (dartc_mpi(MPI_Allreduce(&mine, &rc, 1, MPI_INT, MPI_MAX, t->comm)))
 		return DARTC_OTHER;
-	return equip_window(t);
+	return rc ? rc : equip_window(t);
 }
 
 static struct dartc_team *empty(void)
@@ -210,32 +207,6 @@ int dartc_team_all_new(void)
 	return rc;
 }
 
-/* Collective over @parent. *@id: -1 for those who are not in the new team. */
-int dartc_team_new(struct dartc_team *parent, const struct dart_group_struct *g, int *id)
-{
-	struct dartc_team *t = empty();
-	bool member = dartc_group_has(g, dartc.rank);
-	int failed = !t, new_id = dartc_agree(parent, &next_id, LAST, take, put_back, &failed), rc;
-
-	*id = -1;
-	if (!new_id) {
-		free(t);
-		return failed ? DARTC_NOMEM : DARTC_OTHER;
-	}
-	t->id = new_id;
-	rc = dartc_mpi(MPI_Comm_split(parent->comm, member ? 0 : MPI_UNDEFINED, parent->rank, &t->comm));
-	if (rc || !member) {
-		put_back(new_id);
-		free(t);
-		return rc;
-	}
-	rc = equip(t);
-	*id = new_id;
-	/* pairs with the load-acquire in dartc_team() */
-	atomic_store_explicit(&table[new_id], t, memory_order_release);
-	return rc;
-}
-
 static int end(struct dartc_team *t)
 {
 	int id = t->id;
@@ -250,6 +221,37 @@ static int end(struct dartc_team *t)
 	put_back(id);
 	MPI_Comm_free(&t->comm);
 	forget(t);
+	return DARTC_OK;
+}
+
+/* Collective over @parent. *@id: -1 for those who are not in the new team; written only when there is one. */
+int dartc_team_new(struct dartc_team *parent, const struct dart_group_struct *g, int *id)
+{
+	struct dartc_team *t = empty();
+	bool member = dartc_group_has(g, dartc.rank);
+	int failed = !t, new_id = dartc_agree(parent, &next_id, LAST, take, put_back, &failed), rc;
+
+	if (!new_id) {
+		free(t);
+		return failed ? DARTC_NOMEM : DARTC_OTHER;
+	}
+	t->id = new_id;
+	rc = dartc_mpi(MPI_Comm_split(parent->comm, member ? 0 : MPI_UNDEFINED, parent->rank, &t->comm));
+	if (rc || !member) {
+		put_back(new_id);
+		free(t);
+		if (!rc)
+			*id = -1;
+		return rc;
+	}
+	rc = equip(t);
+	if (rc) {
+		end(t);
+		return rc;
+	}
+	*id = new_id;
+	/* pairs with the load-acquire in dartc_team() */
+	atomic_store_explicit(&table[new_id], t, memory_order_release);
 	return DARTC_OK;
 }
 

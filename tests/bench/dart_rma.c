@@ -5,8 +5,11 @@
  *   put_call, get_call       ns for dart_put_blocking, dart_get_blocking of 8 bytes, many in a row
  *   mpi_put_call, mpi_get_call   MPI_Put, MPI_Get and MPI_Win_flush of 8 bytes, in the same run
  *   put, get, mpi_put, mpi_get   by size, 1 byte to 2 MiB
- *   put_handle               dart_put_handle of that size and, a while later, dart_wait: only what the calls take
- * The last put is looked at. Options: --json, --quick, --only call,sizes
+ *   put_handle               dart_put_handle of that size and, at once, dart_wait
+ *   put_distance_8, get_distance_8, mpi_put_distance_8, mpi_get_distance_8, and _1M of 1 MiB: at unit 1, 2, 4, ... and
+ *                            the last; the number in "bytes" is the distance. With nodes of so many units
+ *                            (PTL_PES_PER_NODE) it shows what a node's border costs
+ * The last put is looked at. Options: --json, --quick, --only call,sizes,distance
  */
 #include "dart_bench.h"
 
@@ -18,29 +21,29 @@ static dart_gptr_t mem;
 static MPI_Win win;
 static char *mine, *base;
 static int64_t turn;
+static int to;		/* the unit that the calls are to */
 
-static void call(enum what w, size_t n)
+/* The loop is inside, so that nothing but the call is in it. */
+static void calls(enum what w, size_t n, int times)
 {
 	dart_handle_t h;
 
+#define TIMES(call) do for (int i = 0; i < times; i++) { call; } while (0)
 	switch (w) {
 	case PUT:
-		dart_put_blocking(mem, mine, n);
+		TIMES(dart_put_blocking(mem, mine, n));
 		break;
 	case GET:
-		dart_get_blocking(mine, mem, n);
+		TIMES(dart_get_blocking(mine, mem, n));
 		break;
 	case MPI_PUT:
-		MPI_Put(mine, (int)n, MPI_BYTE, units - 1, 0, (int)n, MPI_BYTE, win);
-		MPI_Win_flush(units - 1, win);
+		TIMES(MPI_Put(mine, (int)n, MPI_BYTE, to, 0, (int)n, MPI_BYTE, win); MPI_Win_flush(to, win));
 		break;
 	case MPI_GET:
-		MPI_Get(mine, (int)n, MPI_BYTE, units - 1, 0, (int)n, MPI_BYTE, win);
-		MPI_Win_flush(units - 1, win);
+		TIMES(MPI_Get(mine, (int)n, MPI_BYTE, to, 0, (int)n, MPI_BYTE, win); MPI_Win_flush(to, win));
 		break;
 	case HANDLE:
-		dart_put_handle(mem, mine, n, &h);
-		dart_wait(h);
+		TIMES(dart_put_handle(mem, mine, n, &h); dart_wait(h));
 		break;
 	case WHATS:
 		break;
@@ -54,10 +57,9 @@ static double some(enum what w, size_t n, int times)
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (me == 0) {
-		call(w, n);
+		calls(w, n, 1);
 		t = bench_now_ns();
-		for (int i = 0; i < times; i++)
-			call(w, n);
+		calls(w, n, times);
 		t = (bench_now_ns() - t) / times;
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -74,14 +76,38 @@ static int times_for(enum what w, size_t n, double ms)
 	return all < 3 ? 3 : all > 300000 ? 300000 : (int)all;
 }
 
-static void measure(enum what w, size_t n, const char *figure)
+static void measure_as(enum what w, size_t n, const char *figure, size_t against)
 {
 	double v[9];
 	int times = times_for(w, n, quick ? 1 : 4), reps = quick ? 3 : 9;
 
 	for (int r = 0; r < reps; r++)
 		v[r] = some(w, n, times);
-	bench_note(figure, n, bench_median(v, reps));
+	bench_note(figure, against, bench_median(v, reps));
+}
+
+static void measure(enum what w, size_t n, const char *figure)
+{
+	measure_as(w, n, figure, n);
+}
+
+static void turn_to(int unit)
+{
+	to = unit;
+	dart_gptr_setunit(&mem, unit);
+}
+
+static void distances(enum what w)
+{
+	char figure[32];
+
+	for (int d = 1; d < units; d = d == units - 1 ? units : 2 * d < units ? 2 * d : units - 1)
+		for (int longs = 0; longs < 2; longs++) {
+			turn_to(d);
+			snprintf(figure, sizeof(figure), "%s_distance_%s", name[w], longs ? "1M" : "8");
+			measure_as(w, longs ? (size_t)1 << 20 : 8, figure, (size_t)d);
+		}
+	turn_to(units - 1);
 }
 
 static void verify(enum what w)
@@ -93,7 +119,7 @@ static void verify(enum what w)
 	turn++;
 	memcpy(mine, &turn, 8);
 	if (me == 0)
-		call(w, 8);
+		calls(w, 8, 1);
 	want = turn;
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (me != units - 1)
@@ -112,14 +138,14 @@ static void verify(enum what w)
 
 int main(int argc, char **argv)
 {
-	int rc = bench_dart_start(argc, argv, "dart_rma", "call sizes");
+	int rc = bench_dart_start(argc, argv, "dart_rma", "call sizes distance");
 	char figure[32];
 
 	if (rc)
 		return rc;
 	if (dart_team_memalloc_aligned(DART_TEAM_ALL, MAX, &mem) != DART_OK)
 		bench_die("dart_rma: no memory");
-	dart_gptr_setunit(&mem, units - 1);
+	turn_to(units - 1);
 	base = bench_window(MAX, &win);
 	mine = aligned_alloc(4096, MAX);
 	memset(mine, 1, MAX);
@@ -132,6 +158,9 @@ int main(int argc, char **argv)
 		for (enum what w = PUT; w < WHATS; w++)
 			for (size_t n = 1; n <= MAX; n *= quick ? 128 : 2)
 				measure(w, n, name[w]);
+	if (bench_wanted(argc, argv, "distance"))
+		for (enum what w = PUT; w < HANDLE; w++)
+			distances(w);
 	verify(PUT);
 	verify(MPI_PUT);
 	verify(HANDLE);

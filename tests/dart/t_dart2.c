@@ -2,6 +2,7 @@
 /* t_dart2.c - interface 3.2: every call, on any number of units */
 #include "d.h"
 #include <dart.h>
+#include <sched.h>
 
 static dart_group_t *new_group(void)
 {
@@ -340,8 +341,21 @@ static void t_put_get(void)
 {
 	dart_gptr_t mem;
 
+	unsigned char *big = aligned_alloc(4096, 1 << 17);
+
 	OK(dart_team_memalloc_aligned(DART_TEAM_ALL, N + 8, &mem));
 	moves(mem, N + 8);
+	/* as large memory of malloc() lies in its page, and round lengths */
+	for (size_t n = 2047; n <= 65537; n = n % 2 ? n + 1 : n == 65536 ? 65537 : 2 * n - 1)
+		for (size_t at = 0; at < 80; at += 16) {
+			d_fill(big + at, n, (unsigned)n);
+			OK(dart_gptr_setunit(&mem, (me + 1) % units));
+			OK(dart_put_blocking(mem, big + at, n));
+			memset(big, 0, n + at);
+			OK(dart_get_blocking(big + at, mem, n));
+			CHECK(d_right(big + at, n, (unsigned)n));
+		}
+	free(big);
 	OK(dart_barrier(DART_TEAM_ALL));
 	OK(dart_team_memfree(DART_TEAM_ALL, mem));
 }
@@ -379,6 +393,65 @@ static void t_loads_and_stores(void)
 	CHECK(prev >= 0);
 	OK(dart_barrier(DART_TEAM_ALL));
 	OK(dart_team_memfree(DART_TEAM_ALL, mem));
+}
+
+/* To the unit's own processor, of those that it may use; @old: those. */
+static void pin(cpu_set_t *old)
+{
+	int want, cpu = -1;
+	cpu_set_t one;
+
+	if (sched_getaffinity(0, sizeof(*old), old))
+		return;
+	want = me % CPU_COUNT(old);
+	while (want >= 0)
+		want -= CPU_ISSET(++cpu, old) != 0;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/*
+ * A blocking put is over on return: of two units that each put and then get what the other puts, at least one sees the
+ * other's. Both count up, without meeting: the put of round @i came before the other's of round got[i] + 1 was seen by
+ * anybody, so that one's get behind it has @i or more.
+ */
+static void t_put_then_get(void)
+{
+	enum { MOST = 200000 };
+	int n = getenv("D_SHORT") ? 500 : MOST, broken = 0;
+	int64_t v, *got = calloc(MOST, 8), *other = calloc(MOST, 8);
+	dart_gptr_t mine, its;
+	MPI_Status st;
+	cpu_set_t old;
+
+	OK(dart_team_memalloc_aligned(DART_TEAM_ALL, 64, &mine));
+	its = mine;
+	OK(dart_gptr_setunit(&mine, me));
+	v = 0;
+	OK(dart_put_blocking(mine, &v, 8));
+	OK(dart_barrier(DART_TEAM_ALL));
+	if (me < 2 && units > 1) {
+		pin(&old);
+		OK(dart_gptr_setunit(&its, !me));
+		for (int64_t i = 1; i <= n; i++) {
+			dart_put_blocking(mine, &i, 8);
+			dart_get_blocking(&got[i - 1], its, 8);
+		}
+		MPI_Sendrecv(got, n, MPI_INT64_T, !me, 0, other, n, MPI_INT64_T, !me, 0, MPI_COMM_WORLD, &st);
+		sched_setaffinity(0, sizeof(old), &old);
+		for (int64_t i = 1; i <= n; i++)
+			broken += got[i - 1] < n && other[got[i - 1]] < i;
+		if (!CHECK(!broken))
+			fprintf(stderr, "unit %d: %d of %d puts were not seen yet behind them\n", me, broken, n);
+	}
+	OK(dart_barrier(DART_TEAM_ALL));
+	OK(dart_gptr_setunit(&mine, 0));
+	OK(dart_team_memfree(DART_TEAM_ALL, mine));
+	free(got);
+	free(other);
+	if (units < 2)
+		SKIP("it takes two units");
 }
 
 static void t_memalloc(void)
@@ -562,6 +635,39 @@ static void t_numbers_go_round(void)
 	OK(dart_team_memfree(DART_TEAM_ALL, p));
 }
 
+/* Of a team of one, no bytes, and of them registered: nothing to do, for every call. */
+static void t_nothing_of_one(void)
+{
+	dart_team_t alone = -1;
+	dart_gptr_t p[2];
+	dart_handle_t h;
+	char c;
+
+	for (int u = 0; u < units; u++) {
+		dart_group_t *g = new_group();
+		dart_team_t t;
+
+		OK(dart_group_addmember(g, u));
+		OK(dart_team_create(DART_TEAM_ALL, g, &t));
+		if (u == me)
+			alone = t;
+		free(g);
+	}
+	OK(dart_team_memalloc_aligned(alone, 0, &p[0]));
+	OK(dart_team_memregister_aligned(alone, 0, NULL, &p[1]));
+	for (int i = 0; i < 2; i++) {
+		OK(dart_flush(p[i]));
+		OK(dart_flush_local(p[i]));
+		OK(dart_flush_all(p[i]));
+		OK(dart_flush_local_all(p[i]));
+		OK(dart_put_handle(p[i], &c, 0, &h));
+		OK(dart_wait(h));
+		INVAL(dart_put_blocking(p[i], &c, 1));
+	}
+	OK(dart_team_memderegister(alone, p[1]));
+	OK(dart_team_destroy(alone));
+}
+
 static void t_register(void)
 {
 	static long data[100];
@@ -651,6 +757,8 @@ static void t_bad_pointers(void)
 	INVAL(dart_accumulate_int(mem, &i4, 1, DART_OP_SUM, 12345));
 	INVAL(dart_team_memalloc_aligned(DART_TEAM_ALL, SIZE_MAX, &p));
 	INVAL(dart_team_memalloc_aligned(12345, 8, &p));
+	INVAL(dart_team_memregister_aligned(DART_TEAM_ALL, SIZE_MAX, &v, &p));
+	INVAL(dart_team_memregister_aligned(DART_TEAM_ALL, 8, NULL, &p));
 	OK(dart_barrier(DART_TEAM_ALL));
 	OK(dart_team_memfree(DART_TEAM_ALL, mem));
 }
@@ -806,6 +914,25 @@ static void t_lock(void)
 	OK(dart_team_memfree(DART_TEAM_ALL, mem));
 }
 
+/* The memory of a lock goes with its team. */
+static void t_lock_of_no_team(void)
+{
+	dart_team_t t = every(DART_TEAM_ALL, 1, 0);
+	dart_lock_t lock = DART_LOCK_NULL;
+	int32_t got = 7;
+
+	OK(dart_team_lock_init(t, &lock));
+	OK(dart_lock_acquire(lock));
+	OK(dart_lock_release(lock));
+	OK(dart_barrier(t));
+	OK(dart_team_destroy(t));
+	INVAL(dart_lock_acquire(lock));
+	INVAL(dart_lock_try_acquire(lock, &got));
+	INVAL(dart_lock_release(lock));
+	INVAL(dart_team_lock_free(t, &lock));
+	CHECK(lock != DART_LOCK_NULL && got == 7);
+}
+
 /* For dart_exit(), which the second start follows. */
 static void t_leave_some(void)
 {
@@ -821,8 +948,10 @@ int main(int argc, char **argv)
 {
 	static const struct d_case cases[] = {
 		T(t_start), T(t_groups), T(t_group_split), T(t_teams), T(t_teams_of_teams), T(t_gptr), T(t_put_get),
-		T(t_loads_and_stores), T(t_memalloc), T(t_pool_any_order), T(t_segments_any_order), T(t_many_segments),
-		T(t_numbers_go_round), T(t_register), T(t_bad_pointers), T(t_collectives), T(t_accumulate), T(t_lock),
+		T(t_loads_and_stores), T(t_put_then_get), T(t_memalloc), T(t_pool_any_order), T(t_segments_any_order),
+		T(t_many_segments),
+		T(t_numbers_go_round), T(t_nothing_of_one), T(t_register), T(t_bad_pointers), T(t_collectives),
+		T(t_accumulate), T(t_lock), T(t_lock_of_no_team),
 		T(t_leave_some), { 0 }
 	};
 	dart_gptr_t p = DART_GPTR_NULL;

@@ -145,6 +145,8 @@ static void t_gptr(void)
 	OK(dart_gptr_setaddr(&p, addr + 9));
 	CHECK(p.addr_or_offs.offset == 72);
 	INVAL(dart_gptr_setaddr(&p, addr + 11));
+	INVAL(dart_gptr_setunit(&p, tu((1 << 24) + me)));	/* would be unit @me in 24 bits */
+	CHECK(p.unitid == me);
 	p.unitid = -1;
 	INVAL(dart_gptr_getaddr(p, (void **)&at));
 	OK(dart_team_memfree(p));
@@ -247,7 +249,8 @@ static void t_shapes(void)
 {
 	enum { ELEMS = 600 };
 	static const size_t length[] = { 2, 0, 3, 1 }, offset[] = { 8, 77, 1, 5 };
-	dart_datatype_t type[4] = { DART_TYPE_INT }, bad;
+	dart_datatype_t type[4] = { DART_TYPE_INT }, bad, big;
+	static const size_t far_away = (size_t)1 << 45;
 	dart_gptr_t mem, p;
 	dart_handle_t h;
 	int *here;
@@ -259,6 +262,13 @@ static void t_shapes(void)
 	INVAL(dart_type_create_strided(DART_TYPE_INT, 1, 0, &bad));
 	INVAL(dart_type_create_strided(type[1], 2, 1, &bad));
 	INVAL(dart_type_create_indexed(DART_TYPE_INT, 0, length, offset, &bad));
+	/* elements whose bytes are more than there can be */
+	OK(dart_type_create_custom(1 << 20, &big));
+	INVAL(dart_type_create_strided(big, (size_t)1 << 45, 1, &bad));
+	INVAL(dart_type_create_indexed(big, 1, length, &far_away, &bad));
+	OK(dart_type_create_strided(big, 4, 1, &bad));
+	OK(dart_type_destroy(&bad));
+	OK(dart_type_destroy(&big));
 	OK(dart_team_memalloc_aligned(DART_TEAM_ALL, 3 * ELEMS, DART_TYPE_INT, &mem));
 	p = mem;
 	OK(dart_gptr_setunit(&p, tu(me)));
@@ -576,6 +586,7 @@ static void t_allocator(void)
 {
 	dart_allocator_t a;
 	dart_gptr_t p[16], q, all[64];
+	dart_team_t t;
 	long v = me;
 
 	OK(dart_allocator_new(1024, DART_TEAM_ALL, &a));
@@ -599,6 +610,25 @@ static void t_allocator(void)
 	OK(dart_allocator_destroy(&a));
 	CHECK(a == DART_ALLOCATOR_NULL);
 	INVAL(dart_allocator_new(8, DART_TEAM_ALL, &a));
+	/* all of a number of bytes that is no power of two */
+	OK(dart_allocator_new(1000, DART_TEAM_ALL, &a));
+	for (int i = 0; i < 15; i++)
+		OK(dart_allocator_alloc(1, DART_TYPE_BYTE, &p[i], a));
+	CHECK(dart_allocator_alloc(1, DART_TYPE_BYTE, &q, a) == DART_ERR_NOMEM);
+	for (int i = 0; i < 15; i++)
+		OK(dart_allocator_free(&p[i], a));
+	OK(dart_allocator_alloc(512, DART_TYPE_BYTE, &p[0], a));
+	OK(dart_allocator_alloc(256, DART_TYPE_BYTE, &p[1], a));
+	CHECK(dart_allocator_alloc(256, DART_TYPE_BYTE, &q, a) == DART_ERR_NOMEM);
+	OK(dart_allocator_destroy(&a));
+	/* it goes with its team */
+	OK(dart_team_clone(DART_TEAM_ALL, &t));
+	OK(dart_allocator_new(1024, t, &a));
+	OK(dart_allocator_alloc(1, DART_TYPE_BYTE, &q, a));
+	OK(dart_team_destroy(&t));
+	INVAL(dart_allocator_alloc(1, DART_TYPE_BYTE, &p[0], a));
+	INVAL(dart_allocator_free(&q, a));
+	INVAL(dart_allocator_destroy(&a));
 }
 
 static void t_messages(void)

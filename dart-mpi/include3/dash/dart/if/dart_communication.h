@@ -91,7 +91,10 @@ dart_ret_t dart_flush_all(dart_gptr_t gptr);
 dart_ret_t dart_flush_local(dart_gptr_t gptr);
 dart_ret_t dart_flush_local_all(dart_gptr_t gptr);
 
-/* test: *is_finished 1 or 0; of testall 1 when all are. free: forget it; it must be over */
+/*
+ * test: *is_finished 1 or 0; of testall 1 when all are. dart_test and dart_testall of a put to another node wait for
+ * its answer once the source may be used again. free: forget it, after waiting for it.
+ */
 dart_ret_t dart_wait(dart_handle_t *handle);
 dart_ret_t dart_waitall(dart_handle_t handles[], size_t n);
 dart_ret_t dart_wait_local(dart_handle_t *handle);

@@ -55,8 +55,11 @@ static inline dart_ret_t dart_gptr_incaddr(dart_gptr_t *gptr, int64_t offs)
 	return DART_OK;
 }
 
+/* DART_ERR_INVAL: a number that a pointer has no room for. Whether there is such a unit is looked at on use. */
 static inline dart_ret_t dart_gptr_setunit(dart_gptr_t *gptr, dart_team_unit_t unit)
 {
+	if (unit.id < -(1 << 23) || unit.id >= 1 << 23)
+		return DART_ERR_INVAL;
 	gptr->unitid = unit.id;
 	return DART_OK;
 }
@@ -78,7 +81,8 @@ dart_ret_t dart_team_memregister(dart_team_t team, size_t nlelem, dart_datatype_
 dart_ret_t dart_team_memderegister(dart_gptr_t gptr);
 
 /* A pool in memory of a team, from which each unit takes of its own part without the others. new, destroy: collective;
- * destroy: *alloc becomes NULL. free: *gptr becomes DART_GPTR_NULL; by the unit that has it. */
+ * destroy: *alloc becomes NULL, before the team is destroyed. free: *gptr becomes DART_GPTR_NULL; by the unit that has
+ * it. Blocks are powers of two of bytes, from 64. DART_ERR_NOMEM: no block is left that is long enough. */
 typedef struct dart_allocator_struct *dart_allocator_t;
 #define DART_ALLOCATOR_NULL ((dart_allocator_t)NULL)
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *new_allocator);

@@ -9,7 +9,11 @@
 extern "C" {
 #endif
 
-/* Mutual exclusion of the units of a team and their threads; units come first, come first served. */
+/*
+ * Mutual exclusion of the units of a team and their threads; units are served in the order they come. It is freed
+ * before its team is destroyed: of a lock whose team is gone every call is DART_ERR_INVAL. A unit that ends while it
+ * has the lock leaves the others waiting.
+ */
 typedef struct dart_lock_struct *dart_lock_t;
 #define DART_LOCK_NULL ((dart_lock_t)NULL)
 
