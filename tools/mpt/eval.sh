@@ -236,6 +236,10 @@ eval_dart()
 			one $r $lib 2 dart_rma 60 --quick
 			[ $lib = ours-apart ] || one $r $lib 2 dart_stencil 60 --quick
 		done
+		for lib in ours ours-nodes; do
+			eval_progress "DART by distance, round $r" "${LABEL[$lib]}"
+			one $r $lib 4 dart_rma 60 --only distance
+		done
 	done
 }
 

@@ -74,6 +74,8 @@ sub entries {
 		['ours', 'ours-nested', 'ours-rma', 'ours-apart', 'mpich', 'openmpi', 'nemesis'], $_->[2], 'ours-rma', 'ns'] } ['short', 'short ones', 128], ['long', 'long ones', 16384] }
 		'put', 'get'),
 	['dart-native', 'MPI_Put and MPI_Win_flush, in the runs of the last', 'more than 10 x slower than DART on the node', 'dart_rma', 'mpi_put', ['ours', 'mpich', 'openmpi', 'nemesis'], 128, 'mpich', 'ns'],
+	(map { my $op = $_; map { ["dart-distance_${op}_$_", "DART: blocking $op of $_ bytes by unit 0, against the distance; 4 units on nodes of 2, and on one",
+		'by distance across nodes, curves only', 'dart_rma-4', "${op}_distance_$_", ['ours-nodes', 'ours'], 3, 'ours', 'ns', 'ours-nodes'] } '8', '1M' } 'put', 'get'),
 	['dart-gups', 'DART: RandomAccess, 2 units', 'as SHMEM on one node', 'dart_gups', 'gups', ['ours', 'mpich', 'openmpi', 'nemesis'], 1 << 25, 'mpich', 'ns'],
 	(map { ["dart-stencil_$_", "DART: 5-point stencil of $_ x $_, 2 units", 'about 35 % better than MPI for 64 x 64, 16 processes', 'dart_stencil', 'stencil',
 		['ours', 'ours-nested', 'ours-rma', 'mpich', 'openmpi', 'nemesis'], $_ * $_ * 4, 'ours-rma', 'ns'] } 64, 1024),
@@ -113,6 +115,15 @@ sub paper_figures {
 	return @out;
 }
 
+# What a figure is drawn against, where the number behind it is no length.
+my %axis = (flight => 'puts in flight', amo_one => 'PEs', amo_8k => 'PEs', rate => 'threads', stencil => 'bytes of the grid', gups => 'bytes of the table',
+	    map { ("stride_$_" => 'stride in elements') } 8, 64, 512);
+sub axis_of {
+	my ($p) = @_;
+	return 'distance in units' if $p->{fig} =~ /_distance_/;
+	return $axis{$p->{fig}} if $p->{bench} =~ /^(dmapp|dart)_/;
+}
+
 # As HTML, by report.pl's own plot, series and escape.
 sub paper_html {
 	my ($p, $plot, $series, $h) = @_;
@@ -120,12 +131,12 @@ sub paper_html {
 	if ($p->{why}) {
 		return { html => $text . ' ' . $h->("Not shown: $p->{why}.") . '</p>' };
 	}
-	my $r = $p->{rec};
-	$text .= ' ' . $h->(defined $r->{value} ? 'Here: ' . quantity($r->{value}, $r->{unit}) . ($r->{bytes} ? ' at ' . size_name($r->{bytes}) : '') .
+	my ($r, $axis) = ($p->{rec}, axis_of($p));
+	$text .= ' ' . $h->(defined $r->{value} ? 'Here: ' . quantity($r->{value}, $r->{unit}) . (!$r->{bytes} ? '' : defined $axis ? " at $r->{bytes} ($axis)" : ' at ' . size_name($r->{bytes})) .
 			    (defined $r->{ratio} ? sprintf(', %.2f of %s', $r->{ratio}, $label{$r->{reference}} // $r->{reference}) : '') : ucfirst $r->{why}) . '.</p>';
 	my @from = grep { exists $label{$_} } @{$p->{from}};
 	my @points = map { sizes($p->{bench}, $p->{fig}, $_) } @from;
-	$text .= $plot->($p->{title}, 'message length', $p->{unit} eq 'ns' ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $p->{unit} eq 'ns' ? 1e-3 : 1, @from))
+	$text .= $plot->($p->{title}, $axis // 'message length', $p->{unit} eq 'ns' ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $p->{unit} eq 'ns' ? 1e-3 : 1, @from))
 		if grep { $_ > 0 } @points;
 	return { html => $text };
 }
