@@ -12,38 +12,6 @@
 
 #define HOT static inline __attribute__((always_inline))
 
-struct u32 { uint32_t v; } __attribute__((packed, may_alias));
-struct u64 { uint64_t v; } __attribute__((packed, may_alias));
-#define MOVE(U, d, s) (((volatile struct U *)(d))->v = ((const volatile struct U *)(s))->v)
-
-/* An element is one load and one store: who waits for it never sees half of it. @size is a constant, a power of two. */
-HOT void copy_one(char *d, const char *s, size_t size)
-{
-	switch (size) {
-	case 1:
-		*(volatile char *)d = *(const volatile char *)s;
-		break;
-	case 4:
-		MOVE(u32, d, s);
-		break;
-	case 8:
-		MOVE(u64, d, s);
-		break;
-	default:
-		memmove(d, s, size);
-	}
-}
-
-HOT void copy_bytes(char *d, const char *s, size_t n)
-{
-	if (n == 8)
-		copy_one(d, s, 8);
-	else if (n == 4)
-		copy_one(d, s, 4);
-	else
-		smartmap_copy(d, s, n);
-}
-
 static dmapp_return_t begin_vector(const void *p, uint64_t n, dmapp_type_t type)
 {
 	if (dmappi_bad_type(type) || n >> (62 - type) || (n && !p))
@@ -80,7 +48,7 @@ static __attribute__((noinline)) dmapp_return_t contiguous(bool put, enum dmappi
 	else if (put)
 		L->copy_out(at.here, own, n);
 	else
-		copy_bytes(own, at.here, n);
+		smartmap_copy(own, at.here, n);
 	return dmappi_done(&op, rc);
 }
 
@@ -99,7 +67,7 @@ HOT dmapp_return_t put(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *r
 
 	if (__builtin_expect(usual(own, nelems, type, mode), 1) &&
 	    __builtin_expect((p = dmappi_here(remote, seg, (size_t)nelems << type, pe)) != 0, 1)) {
-		copy_bytes((char *)p, own, (size_t)nelems << type);
+		smartmap_copy((char *)p, own, (size_t)nelems << type);
 		if (mode == DMAPPI_BLOCK)
 			dmappi_fence();
 		return DMAPP_RC_SUCCESS;
@@ -114,7 +82,7 @@ HOT dmapp_return_t get(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *o
 
 	if (__builtin_expect(usual(own, nelems, type, mode), 1) &&
 	    __builtin_expect((p = dmappi_here(remote, seg, (size_t)nelems << type, pe)) != 0, 1)) {
-		copy_bytes(own, (const char *)p, (size_t)nelems << type);
+		smartmap_copy(own, (const char *)p, (size_t)nelems << type);
 		return DMAPP_RC_SUCCESS;	/* what is loaded is here: nothing to fence */
 	}
 	return contiguous(false, mode, remote, own, seg, pe, nelems, type, id);
@@ -173,15 +141,15 @@ static bool span_indexed(struct span *s, const ptrdiff_t *idx, uint64_t n, dmapp
 		}			\
 	} while (0)
 
-#define STRIDED_LOOP(S)	do for (; n; n--, d += ds * (S), s += ss * (S)) copy_one(d, s, S); while (0)
+#define STRIDED_LOOP(S)	do for (; n; n--, d += ds * (S), s += ss * (S)) smartmap_copy(d, s, S); while (0)
 
 static void copy_strided(char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss, uint64_t n, dmapp_type_t type)
 {
 	BY_TYPE(type, STRIDED_LOOP);
 }
 
-#define SCATTER_LOOP(S)	do for (uint64_t i = 0; i < n; i++) copy_one(d + idx[i] * (S), s + i * (S), S); while (0)
-#define GATHER_LOOP(S)	do for (uint64_t i = 0; i < n; i++) copy_one(d + i * (S), s + idx[i] * (S), S); while (0)
+#define SCATTER_LOOP(S)	do for (uint64_t i = 0; i < n; i++) smartmap_copy(d + idx[i] * (S), s + i * (S), S); while (0)
+#define GATHER_LOOP(S)	do for (uint64_t i = 0; i < n; i++) smartmap_copy(d + i * (S), s + idx[i] * (S), S); while (0)
 
 static void copy_scatter(char *d, const char *s, const ptrdiff_t *idx, uint64_t n, dmapp_type_t type)
 {
@@ -413,7 +381,7 @@ static dmapp_return_t to_list(bool put, enum dmappi_mode mode, dmapp_syncid_hand
 		if (rc != DMAPP_RC_SUCCESS)
 			break;
 		if (at.here)
-			copy_bytes(put ? at.here : own, put ? own : at.here, n);
+			smartmap_copy(put ? at.here : own, put ? own : at.here, n);
 		else
 			rc = put ? dmappi_far_put(&at, 0, own, n, op.w) : dmappi_far_get(&at, 0, own, n, op.w);
 	}
@@ -487,7 +455,7 @@ HOT dmapp_return_t gather_ixpe(enum dmappi_mode mode, dmapp_syncid_handle_t *id,
 		p = dmappi_here(remote, seg, 8, pe);						\
 		if (__builtin_expect(!p, 0))							\
 			return form##_rest(UNPACK ARGS);					\
-		copy_one((char *)(d), (const char *)(s), 8);					\
+		smartmap_copy((char *)(d), (const char *)(s), 8);					\
 		FENCE;										\
 		return DMAPP_RC_SUCCESS;							\
 	}

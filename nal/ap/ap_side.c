@@ -49,9 +49,9 @@ static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_
 		return !(to ? smartmap_write((int)k->i, (void *)(uintptr_t)addr, buf, len) :
 			      smartmap_read((int)k->i, buf, (const void *)(uintptr_t)addr, len));
 	if (to)
-		memcpy(at, buf, len);
+		smartmap_copy(at, buf, len);
 	else
-		memcpy(buf, at, len);
+		smartmap_copy(buf, at, len);
 	return true;
 }
 

@@ -25,6 +25,7 @@
 #include "ap_rank.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
+#include "smartmap.h"
 
 struct ap *ap_the;		/* one interface per process; NULL in the child of a fork */
 
@@ -276,9 +277,9 @@ static bool own_copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uin
 	if (!direct)
 		return nal_own_copy(to, addr, buf, len);
 	if (to)
-		memcpy(at, buf, len);
+		smartmap_copy(at, buf, len);
 	else
-		memcpy(buf, at, len);
+		smartmap_copy(buf, at, len);
 	return true;
 }
 

@@ -17,6 +17,7 @@
 
 #include "ap_local.h"
 #include "nic.h"
+#include "smartmap.h"
 
 #define PIECE		(256u << 10)	/* bytes at a turn */
 #define CALLS		64		/* of a rank at a turn */
@@ -109,9 +110,9 @@ static int bytes(uint32_t i, bool to, uint64_t addr, void *buf, uint64_t n, bool
 		return to ? smartmap_write((int)i, at, buf, n) : smartmap_read((int)i, buf, at, n);
 	at = smartmap_remote((int)i, at);
 	if (to)
-		memcpy(at, buf, n);
+		smartmap_copy(at, buf, n);
 	else
-		memcpy(buf, at, n);
+		smartmap_copy(buf, at, n);
 	if (held)
 		smartmap_leave((int)i);
 	return 0;

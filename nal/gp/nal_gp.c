@@ -29,6 +29,7 @@
 #include "gp.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
+#include "smartmap.h"
 #include "transport/verbs/verbs.h"
 
 #define RTO_NS		2000000		/* until a busy target is asked again */
@@ -124,9 +125,9 @@ static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_
 	if (!direct)
 		return nal_own_copy(to, addr, buf, len);
 	if (to)
-		memcpy(at, buf, len);
+		smartmap_copy(at, buf, len);
 	else
-		memcpy(buf, at, len);
+		smartmap_copy(buf, at, len);
 	return true;
 }
 

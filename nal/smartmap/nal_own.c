@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "nal_smap.h"
+#include "smartmap.h"
 
 #define PAGE 4096U			/* or a part of one */
 
@@ -76,9 +77,9 @@ bool nal_own_copy(bool to, uint64_t addr, void *buf, uint64_t len)
 	if (!nal_own_there(addr, len, to))
 		return false;
 	if (to)
-		memcpy(other.iov_base, buf, len);
+		smartmap_copy(other.iov_base, buf, len);
 	else
-		memcpy(buf, other.iov_base, len);
+		smartmap_copy(buf, other.iov_base, len);
 	return true;
 }
 

@@ -35,7 +35,7 @@ static inline void copy_to(void *d, const void *src, size_t n, int pe)
 {
 	if (__builtin_expect(n >= MAP_AHEAD, 0) && pe != shmemi.pe)
 		map_ahead(d, n);
-	shmemi_copy_one(d, src, n);
+	smartmap_copy(d, src, n);
 }
 
 void shmemi_copy_out(void *d, const void *s, size_t n)
@@ -68,7 +68,7 @@ HOT void get_bytes(const char *routine, void *dest, const void *src, size_t n, i
 		return;
 	s = shmemi_at_own(routine, src, dest, n, pe);
 	if (__builtin_expect(s != NULL, 1))
-		shmemi_copy_one(dest, s, n);
+		smartmap_copy(dest, s, n);
 	else
 		far(routine, dest, src, n, pe);
 }
@@ -103,7 +103,7 @@ HOT void put(const char *routine, void *dest, const void *src, size_t n, size_t 
 	void *d;
 
 	if (__builtin_expect(n == 1, 1) && __builtin_expect((d = shmemi_at_fast(dest, size, pe)) != NULL, 1))
-		shmemi_copy_one(d, src, size);
+		smartmap_copy(d, src, size);
 	else
 		rest(routine, dest, src, n, size, pe);
 }
@@ -113,7 +113,7 @@ HOT void get(const char *routine, void *dest, const void *src, size_t n, size_t 
 	const void *s;
 
 	if (__builtin_expect(n == 1, 1) && __builtin_expect((s = shmemi_at_fast(src, size, pe)) != NULL, 1))
-		shmemi_copy_one(dest, s, size);
+		smartmap_copy(dest, s, size);
 	else
 		rest(routine, dest, src, n, size, pe);
 }
@@ -124,7 +124,7 @@ HOT void put_mem(const char *routine, void *dest, const void *src, size_t n, int
 	void *d;
 
 	if (n == 8 && __builtin_expect((d = shmemi_at_fast(dest, 8, pe)) != NULL, 1))
-		shmemi_copy_one(d, src, 8);
+		smartmap_copy(d, src, 8);
 	else
 		rest(routine, dest, src, n, 1, pe);
 }
@@ -134,7 +134,7 @@ HOT void get_mem(const char *routine, void *dest, const void *src, size_t n, int
 	const void *s;
 
 	if (n == 8 && __builtin_expect((s = shmemi_at_fast(src, 8, pe)) != NULL, 1))
-		shmemi_copy_one(dest, s, 8);
+		smartmap_copy(dest, s, 8);
 	else
 		rest(routine, dest, src, n, 1, pe);
 }
@@ -170,7 +170,7 @@ static ptrdiff_t step_of(const char *routine, ptrdiff_t stride, size_t size)
 #define LOOP(T)								\
 	do {								\
 		for (; n; n--, d += ds, s += ss)			\
-			shmemi_copy_one(d, s, sizeof(T));		\
+			smartmap_copy(d, s, sizeof(T));		\
 	} while (0)
 
 /* @n blocks of @len bytes, a tight loop where a block is an element. */
@@ -195,7 +195,7 @@ static void copy_blocks(char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss, size
 		break;
 	case 16:
 		for (; n; n--, d += ds, s += ss)
-			shmemi_copy_one(d, s, 16);
+			smartmap_copy(d, s, 16);
 		break;
 	default:
 		for (; n; n--, d += ds, s += ss)

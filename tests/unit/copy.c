@@ -2,10 +2,11 @@
 /*
  * copy.c - smartmap_copy() against bytes moved one by one
  *
- * Lengths around its pieces, each way of lying in a page, overlaps.
+ * Lengths around its pieces, each way of lying in a page, overlaps; and what is seen of a word meanwhile.
  */
 #include "../common/tap.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,54 @@ static void t_one_over_the_other(void)
 			}
 }
 
+/* ---- what another sees who looks between any two instructions ---- */
+
+static volatile uint64_t word;
+static uint64_t value;
+static unsigned steps, seen;
+
+/* After each instruction: who has waited for the value puts another in its place. */
+static void look(int sig)
+{
+	steps++;
+	if (word == value) {
+		seen++;
+		word = UINT64_MAX;
+	}
+}
+
+#ifdef __x86_64__
+/* below the 128 bytes that belong to the compiler */
+#define TRAP_FLAG(on)										\
+	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\t" on "\n\tpopfq\n\tadd $128, %%rsp" ::: "memory", "cc")
+#else
+#define TRAP_FLAG(on)	((void)0)
+#endif
+
+static void t_a_word_is_stored_once(void)
+{
+	struct sigaction before, a = { .sa_handler = look };
+
+	sigaction(SIGTRAP, &a, &before);
+	for (size_t len = 1; len <= 8; len *= 2) {
+		word = 0;
+		value = 0x5a5a5a5a5a5a5a5a & (len == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * len) - 1);
+		steps = seen = 0;
+		__asm__("" : "+r"(len));
+		TRAP_FLAG("orq $0x100, (%%rsp)");
+		smartmap_copy((void *)&word, &value, len);
+		TRAP_FLAG("andq $~0x100, (%%rsp)");
+		if (!steps)
+			SKIP("no single steps here");
+		CHECK_INT(seen, 1);
+		CHECK_INT(word, UINT64_MAX);
+	}
+	sigaction(SIGTRAP, &before, NULL);
+}
+
 int main(void)
 {
-	static const struct t_case cases[] = { T(t_apart), T(t_one_over_the_other), { 0 } };
+	static const struct t_case cases[] = { T(t_apart), T(t_one_over_the_other), T(t_a_word_is_stored_once), { 0 } };
 
 	got = malloc(ROOM);
 	want = malloc(ROOM);
