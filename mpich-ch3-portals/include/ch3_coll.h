@@ -270,8 +270,10 @@ static inline void MPIDI_PTL_Coll_copy(void *dst, const void *src, intptr_t byte
 {
     if (likely((size_t) bytes <= 128))
         MPIDI_PTL_Copy(dst, src, bytes);
+    else if (likely((size_t) bytes < MPIDI_PTL_LONG_COPY))
+        smartmap_copy(dst, src, bytes);
     else
-        MPIR_Memcpy(dst, src, bytes);
+        MPIDI_PTL_long_copy(dst, src, bytes);
 }
 
 static inline int MPIDI_PTL_Coll_to_wire(const void *buf, MPI_Aint count, MPI_Datatype type,

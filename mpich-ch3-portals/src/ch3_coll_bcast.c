@@ -107,8 +107,8 @@ static int push_half(MPIDI_PTL_Coll_t * c, uint32_t s, const char *from, intptr_
     mpi_errno = MPIDI_PTL_Coll_wait_slot(c, peer, s, &slot);
     MPIR_ERR_CHECK(mpi_errno);
     if (slot->kind == MPIDI_PTL_KIND_BOTH && (intptr_t) slot->w[1] == bytes)
-        MPIR_Memcpy((char *) smartmap_remote(c->local[peer], (char *) (uintptr_t) slot->w[0]) + half, from + half,
-                    bytes - half);
+        MPIDI_PTL_Coll_copy((char *) smartmap_remote(c->local[peer], (char *) (uintptr_t) slot->w[0]) + half,
+                            from + half, bytes - half);
 
   fn_exit:
     return mpi_errno;

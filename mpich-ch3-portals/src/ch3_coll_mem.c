@@ -161,11 +161,11 @@ int MPIDI_PTL_Coll_fetch(MPIDI_PTL_Coll_t * c, int peer, void *dst, uint64_t add
     if (likely(flags & MPIDI_PTL_FLAG_WINDOW)) {
         char *near = smartmap_remote(c->local[peer], far);
 
-        MPIR_Memcpy(dst, near, len);
+        MPIDI_PTL_Coll_copy(dst, near, len);
         goto fn_exit;
     }
     if (peer == c->rank) {
-        MPIR_Memcpy(dst, far, len);
+        MPIDI_PTL_Coll_copy(dst, far, len);
         goto fn_exit;
     }
     rc = smartmap_read(c->local[peer], dst, far, len);

@@ -157,14 +157,14 @@ static int reduce_slice(MPIDI_PTL_Coll_t * c, const work_t * w, char *const *fro
         intptr_t off = at * w->elem;
 
         n = MPL_MIN(end - at, PIECE / w->elem);
-        memcpy(acc, from[c->n - 1] + off, n * w->elem);
+        MPIDI_PTL_Coll_copy(acc, from[c->n - 1] + off, n * w->elem);
         for (i = c->n - 2; i >= 0; i--) {
             mpi_errno = MPIR_Reduce_local(from[i] + off, acc, n, w->type, w->op);
             MPIR_ERR_CHECK(mpi_errno);
         }
         for (i = 0; i < c->n; i++)
             if (to[i] != NULL)
-                memcpy(to[i] + off, acc, n * w->elem);
+                MPIDI_PTL_Coll_copy(to[i] + off, acc, n * w->elem);
     }
 
   fn_exit:
@@ -211,7 +211,7 @@ static int parallel(MPIDI_PTL_Coll_t * c, const work_t * w, const void *give_buf
     mpi_errno = MPIDI_PTL_Coll_all_done(c, s);
     MPIR_ERR_CHECK(mpi_errno);
     if (into != NULL && into != recvbuf)
-        MPIR_Memcpy(recvbuf, into, bytes);
+        MPIDI_PTL_Coll_copy(recvbuf, into, bytes);
     MPIDI_PTL_Coll_tmp_done(c);
 
   fn_exit:
@@ -413,7 +413,7 @@ int MPIDI_PTL_Node_reduce_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, voi
         MPIR_ERR_CHECK(mpi_errno);
         at = first * w.elem;
         if (i == c->n - 1 && mine > 0)
-            memcpy(into, (const char *) from + at, bytes);
+            MPIDI_PTL_Coll_copy(into, (const char *) from + at, bytes);
         else if (mine > 0)
             mpi_errno = MPIR_Reduce_local((const char *) from + at, into, mine, datatype, op);
         MPIR_ERR_CHECK(mpi_errno);
@@ -424,7 +424,7 @@ int MPIDI_PTL_Node_reduce_scatter(MPIDI_PTL_Coll_t * c, const void *sendbuf, voi
         mpi_errno = MPIDI_PTL_Coll_all_done(c, s);
         MPIR_ERR_CHECK(mpi_errno);
         if (into != recvbuf && mine > 0)
-            MPIR_Memcpy(recvbuf, into, bytes);
+            MPIDI_PTL_Coll_copy(recvbuf, into, bytes);
         MPIDI_PTL_Coll_tmp_done(c);
     }
 

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * The copy routine for long copies: every MPIR_Memcpy of MPIDI_PTL_LONG_COPY bytes and more, so also those of packed
- * datatypes, of MPI-IO and of messages to self. Without MPICH_FAST_MEMCPY it is the C library's.
+ * datatypes, of MPI-IO and of messages to self. Without MPICH_FAST_MEMCPY it is smartmap_copy(),
+ * the C library's but for the places where that is slow.
  *
  * With it, the fastest is found by the copies that the program makes anyway: for each size (a power of two) every
  * routine gets TRIES of them in turn, and then the one with the best time has it. The best time, not the mean: a first
  * copy into new memory also counts page faults. A size is tried again after AGAIN copies, since what was in a cache
  * then may not be now.
  *
- * The routines: the C library's; the processor's string copy, which needs no read of the lines that it overwrites; and
+ * The routines: that one; the processor's string copy, which needs no read of the lines that it overwrites; and
  * stores that go past the caches, with the source fetched ahead. The last is only tried where source and destination
  * together do not fit the last cache: below, whoever reads the copy next would find it in memory instead, and the
  * measurement of the copy alone does not show that.
  */
 #include "mpidi_ch3_impl.h"
+#include <smartmap.h>
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #include <x86intrin.h>
 #endif
 
-static void libc_copy(void *dst, const void *src, size_t len)
+static void usual_copy(void *dst, const void *src, size_t len)
 {
-    memcpy(dst, src, len);
+    smartmap_copy(dst, src, len);
 }
 
 /* Visible, so that a test can see which copies go this way. */
-__attribute__((visibility("default"))) void (*MPIDI_PTL_long_copy) (void *, const void *, size_t) = libc_copy;
+__attribute__((visibility("default"))) void (*MPIDI_PTL_long_copy) (void *, const void *, size_t) = usual_copy;
 
 #if defined(__x86_64__)
 
@@ -61,8 +63,8 @@ static void stream_copy(void *dst, const void *src, size_t len)
     memcpy(to, from, len);
 }
 
-static void (*const routines[]) (void *, const void *, size_t) = { libc_copy, string_copy, stream_copy };
-enum { LIBC, STRING, STREAM, N_ROUTINES };
+static void (*const routines[]) (void *, const void *, size_t) = { usual_copy, string_copy, stream_copy };
+enum { USUAL, STRING, STREAM, N_ROUTINES };
 
 /* Copies are made under MPICH's lock, but for those of a thread inside MPI-IO: a lost count does no harm. */
 static struct {
@@ -86,7 +88,7 @@ static void measured_copy(int i, int routine, void *dst, const void *src, size_t
 
 static int choose(int i, int n)
 {
-    int best = LIBC, r;
+    int best = USUAL, r;
 
     for (r = 1; r < n; r++)
         if (classes[i].best[r] < classes[i].best[best])
@@ -126,7 +128,7 @@ static size_t cache_size(void)
 void MPIDI_PTL_Memcpy_init(void)
 {
     past_caches = MPL_MIN(cache_size() / 2, 32 << 20);  /* a shared cache says more than one process gets */
-    MPIDI_PTL_long_copy = MPIDI_PTL_env.fast_memcpy ? fast_copy : libc_copy;
+    MPIDI_PTL_long_copy = MPIDI_PTL_env.fast_memcpy ? fast_copy : usual_copy;
 }
 
 #else /* no other processor's routines were measured yet */

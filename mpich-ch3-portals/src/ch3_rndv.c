@@ -446,7 +446,7 @@ static int get_layout(MPIR_Request * rreq)
     len = MPIDI_PTL_LAYOUT_SIZE(rts->w[0]);
     peer = MPIDI_PTL_Local_peer(REQ_CH(rreq)->vc);
     if (peer >= 0 && smartmap_enter(peer, (void *) (uintptr_t) rts->addr, len)) {
-        memcpy(p->from, smartmap_remote(peer, (void *) (uintptr_t) rts->addr), len);
+        smartmap_copy(p->from, smartmap_remote(peer, (void *) (uintptr_t) rts->addr), len);
         smartmap_leave(peer);
         return fetched_layout(rreq);
     }

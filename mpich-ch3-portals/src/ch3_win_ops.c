@@ -2,7 +2,8 @@
 /*
  * Put and get: a copy by this thread, or by the kernel for it; else CH3's packets.
  *
- * One aligned element of up to 8 bytes is one load or store, so that who polls it never sees half of it.
+ * One aligned element of up to 8 bytes is one load or store, so that who polls it never sees half of it
+ * (smartmap_copy()).
  */
 #include "mpidi_ptl_win.h"
 
@@ -58,22 +59,6 @@ void MPIDI_PTL_After_packets(MPIR_Win * win, int rank)
         MPIDI_Comm_get_vc(win->comm_ptr, win->ptl->rank, &vc);
         vc->node_id = own_node;
     }
-}
-
-static inline void copy(void *d, const void *s, size_t n)
-{
-    uintptr_t both = (uintptr_t) d | (uintptr_t) s;
-
-    if (n == 8 && !(both & 7))
-        __atomic_store_n((uint64_t *) d, __atomic_load_n((const uint64_t *) s, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else if (n == 4 && !(both & 3))
-        __atomic_store_n((uint32_t *) d, __atomic_load_n((const uint32_t *) s, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else if (n == 2 && !(both & 1))
-        __atomic_store_n((uint16_t *) d, __atomic_load_n((const uint16_t *) s, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else if (n == 1)
-        *(volatile char *) d = *(const volatile char *) s;
-    else
-        memmove(d, s, n);       /* on the own rank the two may overlap */
 }
 
 /* By the kernel. */
@@ -182,10 +167,8 @@ static inline char *simple(MPI_Aint count, MPI_Datatype type, int rank, MPI_Aint
 
 static inline void copy_any(void *d, const void *s, size_t n)
 {
-    if (likely(n <= 8))
-        copy(d, s, n);
-    else if (n < MPIDI_PTL_LONG_COPY)
-        memmove(d, s, n);
+    if (likely(n < MPIDI_PTL_LONG_COPY))
+        smartmap_copy(d, s, n);
     else if ((uintptr_t) d + n <= (uintptr_t) s || (uintptr_t) s + n <= (uintptr_t) d)
         MPIDI_PTL_long_copy(d, s, n);
     else
