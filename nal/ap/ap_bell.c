@@ -94,6 +94,22 @@ struct sender {
 	pid_t pid;
 };
 
+/* Of the descriptors that came the first is kept, and -1 where there is none: nobody of ours sends more. */
+static void take_fd(const struct cmsghdr *c, int *lent)
+{
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+	for (size_t i = 0; i < n; i++) {
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+		if (*lent < 0)
+			*lent = fd;
+		else
+			close(fd);
+	}
+}
+
 /* A datagram of our user's, of @n bytes: with its sender and descriptor, -1 where there is none. < 0: none. */
 static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int *lent)
 {
@@ -117,7 +133,7 @@ static ssize_t receive(int fd, void *buf, size_t n, struct sender *from, int *le
 			if (c->cmsg_level != SOL_SOCKET)
 				continue;
 			if (c->cmsg_type == SCM_RIGHTS)
-				memcpy(lent, CMSG_DATA(c), sizeof(*lent));
+				take_fd(c, lent);
 			if (c->cmsg_type != SCM_CREDENTIALS)
 				continue;
 			memcpy(&who, CMSG_DATA(c), sizeof(who));

@@ -69,6 +69,12 @@ tests_unit_tcp_SOURCES = tests/unit/tcp.c $(tcp_sources)
 tests_unit_tcp_CPPFLAGS = $(T_CPPFLAGS)
 tests_unit_tcp_LDADD = $(frame_test) $(LIBEV_LIBS)
 P3_TESTS += unit/tcp:tests/unit/tcp
+# an engine's doorbell
+check_PROGRAMS += tests/unit/bell
+tests_unit_bell_SOURCES = tests/unit/bell.c nal/ap/ap.h nal/ap/ap_bell.c nal/transport/tcp/tcp_auth.c
+tests_unit_bell_CPPFLAGS = $(T_FRAME_CPPFLAGS)
+tests_unit_bell_LDADD = $(frame_test) $(LIBEV_LIBS)
+P3_TESTS += unit/bell:tests/unit/bell
 # They are compiled with the source that they look into.
 check_PROGRAMS += tests/fuzz/fuzz_tcp tests/fuzz/fuzz_card
 tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/smoke.c nal/transport/tcp/tcp.c \

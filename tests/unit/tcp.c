@@ -434,6 +434,7 @@ static void t_two_that_connect_at_once(void)
 		}
 		CHECK(!end[0].gone && !end[1].gone && !end[0].t.refused && !end[1].t.refused);
 		CHECK(!end[0].t.strangers && !end[1].t.strangers);
+		CHECK(!end[0].resumed && !end[1].resumed);	/* one of them stays from the first */
 		stop();
 	}
 }
@@ -574,6 +575,32 @@ static void t_the_end_comes_last(void)
 	stop();
 }
 
+/* Closed with something unread a connection is reset, and what the kernel has not sent yet would be lost. */
+static void t_the_end_comes_last_though_something_is_unread(void)
+{
+	int few = 4096, much = 1 << 20;
+	uint32_t n = 0;
+
+	start(KEY, KEY);
+	send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	CHECK(until(&end[1].writable, 1));
+	setsockopt(end[1].t.out[0].fd, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few));
+	setsockopt(end[0].t.out[1].fd, SOL_SOCKET, SO_SNDBUF, &much, sizeof(much));
+	tcp_rest(&end[1].t, true);
+	while (n < 25 && !send_frame(0, n, 8000))
+		n++;
+	CHECK_INT(n, 25);
+	CHECK_INT(end[0].t.out[1].rest_len, end[0].t.out[1].rest_at);
+	for (uint32_t i = 0; i < 10; i++)
+		CHECK_INT(send_frame(1, i, 1000), 0);
+	tcp_stop(&end[0].t);
+	tcp_rest(&end[1].t, false);
+	CHECK(until(&end[1].gone, 1));
+	CHECK_INT(end[1].frames, 25);
+	stop();
+}
+
 static void t_frames_that_make_no_sense_close(void)
 {
 	start(KEY, KEY);
@@ -663,7 +690,8 @@ int main(void)
 		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_one_side_is_enough),
 		T(t_two_that_connect_at_once), T(t_addresses_of_both_kinds),
 		T(t_another_key_gets_nowhere),
-		T(t_the_end_comes_last), T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
+		T(t_the_end_comes_last), T(t_the_end_comes_last_though_something_is_unread),
+		T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
 		{ 0 }
 	};
 

@@ -52,9 +52,7 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 /* What nobody will read: closed with that, the connection would be reset, and what is on its way from us lost. */
 static void discard(int fd)
 {
-	static char there[4096];
-
-	for (int i = 0; i < 256 && recv(fd, there, sizeof(there), MSG_DONTWAIT) > 0; i++)
+	for (int i = 0; i < 16 && recv(fd, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT) > 0; i++)
 		;
 }
 

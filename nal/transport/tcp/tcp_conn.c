@@ -160,6 +160,8 @@ void tcp_drop(struct tcp_out *o, uint8_t state)
 	o->rest_len = o->rest_at = o->n_late = o->zeroes = 0;
 	o->full = false;
 	o->watched = false;
+	o->waits = false;
+	o->hurt = READ_ON;
 	o->state = state;
 }
 
@@ -216,7 +218,7 @@ void tcp_ended(struct tcp_out *o, int err)
 {
 	if (o->state == TCP_GONE)
 		return;
-	if (!o->resuming)
+	if (!o->resuming && err)		/* else a write may have been told why */
 		o->err = err;
 	tcp_drop(o, TCP_AGAIN);
 	resuming(o);
@@ -297,8 +299,6 @@ static void made(struct tcp_out *o, int fd)
 	o->io.data = o;
 	o->watched = false;
 	o->state = TCP_READY;
-	o->waits = false;
-	o->hurt = READ_ON;
 	o->met = true;
 	o->err = 0;
 	o->again = 0;
@@ -363,16 +363,19 @@ static void hello_read(struct tcp_in *c)
 
 	if (n < 0 && tcp_try_again(errno))
 		return;
-	if (n > 0) {
-		c->have += (uint32_t)n;
-		if (c->have < HELLO)
-			return;
+	if (n <= 0) {
+		tcp_stranger_free(c);
+		return;
 	}
-	if (n > 0 && !hello_ok(c)) {
+	c->have += (uint32_t)n;
+	if (c->have < HELLO)
+		return;
+	if (!hello_ok(c)) {
 		t->refused++;
-		n = 0;
+		tcp_stranger_free(c);
+		return;
 	}
-	if (n <= 0 || crossed(c)) {
+	if (crossed(c)) {
 		tcp_stranger_free(c);
 		return;
 	}
@@ -596,11 +599,9 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 	} else if (o->state != TCP_READY) {
 		out_read(o);
 	} else if (!tcp_flush_rest(o->t, o)) {
-		int err = errno;
-
 		no_watch(o);
-		if (err == ESRCH)
-			tcp_ended(o, err);	/* what was half sent is not to be had any more */
+		if (o->err == ESRCH)
+			tcp_ended(o, ESRCH);	/* what was half sent is not to be had any more */
 	} else if (tcp_clear(o)) {
 		no_watch(o);
 		o->full = false;

@@ -198,7 +198,7 @@ static bool find_late(struct tcp *t, struct tcp_out *o)
 	return true;
 }
 
-/* What is kept goes on; false: the connection is broken. */
+/* What is kept goes on; false: the connection is broken, err says why. */
 bool tcp_flush_rest(struct tcp *t, struct tcp_out *o)
 {
 	static const uint8_t zeroes[4096];
@@ -207,7 +207,7 @@ bool tcp_flush_rest(struct tcp *t, struct tcp_out *o)
 		if (!t->user->there)
 			return true;		/* the owner does it */
 		if (!find_late(t, o)) {		/* its process is dead */
-			errno = ESRCH;
+			o->err = ESRCH;
 			return false;
 		}
 	}
@@ -233,8 +233,12 @@ bool tcp_flush_rest(struct tcp *t, struct tcp_out *o)
 			t->user->fault(t->ctx, o->whose, o->tag);
 			continue;
 		}
-		if (n < 0)
-			return tcp_try_again(errno);
+		if (n < 0 && tcp_try_again(errno))
+			return true;
+		if (n < 0) {
+			o->err = errno;
+			return false;
+		}
 		flushed(o, (size_t)n);
 	}
 	o->rest_at = o->rest_len = 0;
@@ -315,8 +319,10 @@ uint32_t tcp_send_some(struct tcp *t, uint32_t rank, const struct wire_frame *f,
 			*fault = true;
 			return took;
 		}
-		if (r < 0 && !tcp_try_again(errno))
-			return took;		/* whoever reads sees it, too */
+		if (r < 0 && !tcp_try_again(errno)) {
+			o->err = errno;		/* whoever reads sees the end, but maybe not why */
+			return took;
+		}
 		for (size_t went = r < 0 ? 0 : (size_t)r; now; now--, took++) {
 			if (went < WIRE_HDR + f[took].len) {
 				if (went)
