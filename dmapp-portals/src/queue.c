@@ -181,9 +181,8 @@ dmapp_return_t dmapp_queue_put(dmapp_queue_handle_t queue, void *source, uint32_
 	dmapp_return_t rc;
 	uint64_t number;
 
-	if (!dmappi.npes || (nelems && !source) || dmappi_bad_type(type) || nelems > dmappi.attrs.queue_nelems ||
-	    flags ||
-	    (uint32_t)pe >= dmappi.npes)
+	if (!dmappi.npes || flags || (nelems && !source) || dmappi_bad_type(type) ||
+	    nelems > dmappi.attrs.queue_nelems || (uint32_t)pe >= dmappi.npes)
 		return DMAPP_RC_INVALID_PARAM;
 	if (!is_attached(queue))
 		return DMAPP_RC_NOT_FOUND;
