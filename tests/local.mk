@@ -28,7 +28,7 @@ tests_common_multi_SOURCES = tests/common/multi.c tests/common/multi.h tests/com
 tests_common_multi_CPPFLAGS = $(T_CPPFLAGS)
 
 EXTRA_DIST += tests/run tests/arm64.list \
-	tests/layout.sh tests/layout.wide tests/distcheck.sh tests/readme.sh tests/common/one \
+	tests/layout.sh tests/layout.wide tests/distcheck.sh tests/readme.sh tests/common/one tests/common/tap.sh \
 	tests/common/count tests/valgrind/suppressions .ci/run
 P3_TESTS += layout/layout:tests/layout.sh distcheck/distcheck:tests/distcheck.sh:limit=900 \
 	readme/readme:tests/readme.sh:limit=300

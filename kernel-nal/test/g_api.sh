@@ -4,7 +4,7 @@
 # the module goes
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
-check $? "the module is loaded"
+ok $? "the module is loaded"
 export PTL_KERNEL=yes
 short="t_put t_match t_get t_iovec t_eq t_atomic t_rules t_swap t_wild t_init"
 long="t_update t_bad t_again t_fork t_waiters t_exit t_told t_polled"
@@ -21,5 +21,5 @@ if [ -n "$1" ]; then
 	tap conform 300 "$multi" -n 2 "$(prog tests/conform/t_conform)"
 fi
 kmod rmmod portals_gp
-check $? "the module is unloaded"
-finish
+ok $? "the module is unloaded"
+kernel_finish

@@ -3,9 +3,9 @@
 # g_bench.sh - figures of an interface in the kernel, as ratios; BENCH_CHECK=1 makes their limits count
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
-check $? "the module is loaded"
+ok $? "the module is loaded"
 export PTL_KERNEL=yes
 tap bench 120 "$multi" -n 2 "$(prog kernel-nal/test/bench)"
 kmod rmmod portals_gp
-check $? "the module is unloaded"
-finish
+ok $? "the module is unloaded"
+kernel_finish

@@ -4,7 +4,7 @@
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 hydra || skip_all "no mpiexec.hydra (./mpt build makes one)"
 kmod insmod "$KO"
-check $? "the module is loaded"
+ok $? "the module is loaded"
 lt="$P3_BUILD/libtool --mode=execute"
 export SHMEM_SYMMETRIC_SIZE=32m		# of which a descriptor is pinned
 
@@ -25,21 +25,21 @@ both()	# PROGRAM COMMAND...
 }
 : >figures
 both portals $lt "$P3_BUILD/tests/bench/portals_pingpong" --only put_eqget,get
-check $? "Portals, both ways"
+ok $? "Portals, both ways"
 both shmem $lt "$P3_BUILD/tests/bench/shmem_put" --only put
-check $? "SHMEM, both ways"
+ok $? "SHMEM, both ways"
 if mpi_program tests/guest/mpi_there.c there; then
 	both mpi ./there
-	check $? "MPI, both ways"
+	ok $? "MPI, both ways"
 else
-	check 0 "MPI, both ways # SKIP no mpicc (./mpt build makes one)"
+	ok 0 "MPI, both ways # SKIP no mpicc (./mpt build makes one)"
 fi
 awk '$6 == "ns" { printf "# figure %s %s %d B: kernel %.1f us, SMARTMAP %.1f us: %.2f times\n",
 		  $1, $2, $3, $4 / 1e3, $5 / 1e3, $4 / $5 }' figures
 cp figures "$OUT/gp_smartmap"
 # what the papers found: a short message costs several times as much by way of the kernel
 awk '$1 == "portals" && $2 == "put_eqget" && $3 == 8 && $4 > 1.5 * $5 { found = 1 } END { exit !found }' figures
-check $? "8 bytes by the kernel take longer than by SMARTMAP"
+ok $? "8 bytes by the kernel take longer than by SMARTMAP"
 kmod rmmod portals_gp
-check $? "the module is unloaded"
-finish
+ok $? "the module is unloaded"
+kernel_finish

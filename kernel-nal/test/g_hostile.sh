@@ -3,20 +3,20 @@
 # g_hostile.sh [long] - bad input, death and vanishing memory; then nothing is left, and the module can go
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
-check $? "the module is loaded"
+ok $? "the module is loaded"
 chmod 666 /dev/portals
 HOSTILE_SECONDS=${1:+60}
 export HOSTILE_SECONDS=${HOSTILE_SECONDS:-4}
 tap hostile 400 "$(prog kernel-nal/test/hostile)"
 exec 9< /dev/portals
 kmod rmmod portals_gp 2> err
-check $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"
+ok $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"
 exec 9<&-
 kmod rmmod portals_gp
-check $? "the module is unloaded"
+ok $? "the module is unloaded"
 for i in 1 2 3 4 5; do
 	kmod insmod "$KO" && PTL_KERNEL=yes timeout 30 "$(prog tests/api/t_init)" > out 2>&1 &&
 		kmod rmmod portals_gp || break
 done
-check $([ "$i" = 5 ]; echo $?) "loaded, used and unloaded five times"
-finish
+ok $([ "$i" = 5 ]; echo $?) "loaded, used and unloaded five times"
+kernel_finish

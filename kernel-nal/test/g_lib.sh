@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # g_lib.sh - for the scripts that run in a guest, as root: $KO the module, $SRC the sources, $P3_BUILD the build.
-# TAP by check and finish; programs that print TAP by themselves are merged by tap.
+# TAP by ok and kernel_finish; programs that print TAP by themselves are merged by tap.
 . "$SRC/tests/guest/in_guest.sh"
 case " ${OPTIONS:-} " in *" all "*) set -- long ;; esac
 : "${KO:?}" "${SRC:?}" "${P3_BUILD:?}"
@@ -38,7 +38,7 @@ tap()	# NAME SECONDS COMMAND...
 	done < out
 	[ $rc = 124 ] && echo "# $name: no end within $limit s"
 	grep -q '^1\.\.' out && [ $rc -le 1 ]
-	check $? "$name ends"
+	ok $? "$name ends"
 }
 
 multi=$P3_BUILD/tests/common/multi	# -n RANKS COMMAND...: ranks of one job
@@ -53,10 +53,10 @@ prog()	# PATH
 	fi
 }
 
-finish()
+kernel_finish()
 {
 	dmesg | grep -E 'BUG:|WARNING:|Oops|KASAN|kmemleak|possible (recursive|circular)|INFO: task|corrupt' > log
-	check $([ -s log ]; echo $((1 - $?))) "the kernel log has no warning"
+	ok $([ -s log ]; echo $((1 - $?))) "the kernel log has no warning"
 	sed 's/^/# /' log | head -n 40
-	done_
+	finish
 }

@@ -4,7 +4,7 @@
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 hydra || skip_all "no mpiexec.hydra (./mpt build makes one)"
 kmod insmod "$KO"
-check $? "the module is loaded"
+ok $? "the module is loaded"
 export PTL_KERNEL=yes PTL_LOG=debug
 lt="$P3_BUILD/libtool --mode=execute"
 
@@ -19,16 +19,16 @@ job()	# RANKS CALLS COMMAND...
 }
 for ranks in 2 4; do
 	job $ranks 40 $lt "$P3_BUILD/tests/guest/shmem_there"
-	check $? "a SHMEM program of $ranks PEs, all by the kernel: $(grep '^there' said)"
+	ok $? "a SHMEM program of $ranks PEs, all by the kernel: $(grep '^there' said)"
 done
 for ranks in 2 4; do
 	if ! mpi_program tests/guest/mpi_there.c there; then
-		check 0 "an MPI program of $ranks ranks # SKIP no mpicc (./mpt build makes one)"
+		ok 0 "an MPI program of $ranks ranks # SKIP no mpicc (./mpt build makes one)"
 		continue
 	fi
 	job $ranks 20 ./there
-	check $? "an MPI program of $ranks ranks, all by the kernel: $(grep '^there' said)"
+	ok $? "an MPI program of $ranks ranks, all by the kernel: $(grep '^there' said)"
 done
 kmod rmmod portals_gp
-check $? "the module is unloaded"
-finish
+ok $? "the module is unloaded"
+kernel_finish

@@ -5,19 +5,10 @@
 # kernel's own atomics (kernel-nal/p3_atomic.h), over a shim, which also runs the self-test; and, where kernel headers
 # are installed, against these, as a module.
 src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
-n=0 failed=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; sed 's/^/# /' log >&2; fi
-}
+. "${0%/*}/../../tests/common/tap.sh"
+explain() { sed 's/^/# /' log >&2; }
 
-skip()	# NAME REASON
-{
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
 
 case $(uname -m) in
 x86_64) arch="-mno-sse -mno-sse2 -mno-mmx -mno-80387 -mcmodel=kernel -mno-red-zone" ;;
@@ -87,5 +78,4 @@ else
 	[ $rc = 0 ] || cat warnings 2> /dev/null
 	ok $rc "the core is a kernel module ($(basename "$(readlink -f "$kdir")"))"
 fi
-echo "1..$n"
-exit $failed
+finish

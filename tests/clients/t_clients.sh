@@ -7,13 +7,9 @@ inc=$src/portals/include
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 cxx=$(sed -n 's/^C = //p' "$build/Makefile")
 cxx=${cxx:-$(command -v g++ || command -v clang++)}
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' log >&2; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' log >&2; }
 
 # Each header alone, strictly by each standard, with each compiler that there is. "int x": a file of macros alone is not C.
 alone()	# LANGUAGE COMPILER STANDARD...: what does not compile goes to log

@@ -7,13 +7,8 @@ build=${P3_BUILD:-.} src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
 build=$(cd "$build" && pwd)
 cc=$(sed -n 's/^CC = //p' "$build/Makefile") cxx=$(sed -n 's/^CXX = //p' "$build/Makefile")
 header=$src/dmapp-portals/include/dmapp.h
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 nm -D --defined-only "$build/dmapp-portals/.libs/libdmapp.so" | awk '{ print $3 }' | sort > exported
 $cc -std=gnu11 -E -P "$header" | grep -oE '\bdmapp_[a-z0-9_]+\(' | tr -d '(' | grep -v '_t$' | sort -u > declared

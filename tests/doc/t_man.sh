@@ -9,13 +9,8 @@ man=$build/man
 libs="$build/portals/.libs/libportals.so $build/portals/pmi/.libs/libpmi.so $build/nal/smartmap/.libs/libsmartmap.so"
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 cppflags="-I$src/portals/include -I$src/nal/smartmap"
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 # The text of a page; a page of one .so line is what it points to.
 page()

@@ -6,13 +6,8 @@ build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 man=$build/man
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 inc="-I$src/shmem-portals/include"
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 # Names of routines without type, size and context.
 family()

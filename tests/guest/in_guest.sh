@@ -2,24 +2,12 @@
 #
 # in_guest.sh - for scripts that run in a guest; sourced
 #
-#	check STATUS NAME	a line of TAP; done_: the plan, and the end; skip_all REASON: instead of all
+#	what tests/common/tap.sh has
 #	hydra			sets MPT_HYDRA; 1: there is no launcher
 #	built SECONDS COMMAND	runs it: its output in said, its errors in err
 #	mpi_program SOURCE NAME	compiles it with our MPI; 1: there is none
 
-n=0 failed=0
-check()
-{
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
-done_() { echo "1..$n"; exit $failed; }
-skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+. "$SRC/tests/common/tap.sh"
 
 # A launcher: ours, or Debian's.
 hydra()

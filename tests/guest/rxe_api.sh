@@ -6,7 +6,7 @@
 . "$SRC/tests/guest/rxe.sh"
 grep -q 'define HAVE_VERBS' "$P3_BUILD/config.h" || skip_all "this build has no RDMA (Debian package libibverbs-dev)"
 rxe_up >&2
-check $? "rxe0 is up"
+ok $? "rxe0 is up"
 few=' api/put-ap-verbs api/put-net-verbs api/long-ap-verbs '
 only=${RXE_ONLY:-}
 while IFS=: read -r name prog opts; do
@@ -27,11 +27,11 @@ while IFS=: read -r name prog opts; do
 	lines=$(grep -c '^ok' /tmp/said)
 	[ $rc = 0 ] && [ "$lines" -gt 0 ] && ! grep -q '^not ok' /tmp/said
 	rc=$?
-	check $rc "$name over rxe: $lines lines, $(($(rxe_packets) - before)) packets, $(($(date +%s) - begin)) s"
+	ok $rc "$name over rxe: $lines lines, $(($(rxe_packets) - before)) packets, $(($(date +%s) - begin)) s"
 	[ $rc = 0 ] || { echo "#### $name"; grep -v '^ok' /tmp/said; tail -n 60 /tmp/err; } >&2
 	# bad arguments and ends need not come to the other side
-	case $name in *bad* | *wild*) ;; *) [ "$(rxe_packets)" -gt "$before" ]; check $? "$name: by RDMA" ;; esac
+	case $name in *bad* | *wild*) ;; *) [ "$(rxe_packets)" -gt "$before" ]; ok $? "$name: by RDMA" ;; esac
 done <"$P3_BUILD/tests/list"
 rdma link delete rxe0 && modprobe -r rdma_rxe
-check $? "the device goes away: nothing of it is held"
-done_
+ok $? "the device goes away: nothing of it is held"
+finish

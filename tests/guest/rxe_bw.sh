@@ -42,13 +42,13 @@ best() { awk -F: -v w="$1" '$1 == w && $2 + 0 > m { m = $2 + 0 } END { print m +
 ib=$(best write_bw) ap=$(best "put_bw ap") gp=$(best "put_bw gp")
 cp all "$OUT/bandwidth"
 [ "${ap:-0}" != 0 ] && [ "${gp:-0}" != 0 ] && [ "${ib:-0}" != 0 ]
-check $? "1 MiB over rxe: ib_write_bw $ib MB/s, put by ap $ap, by gp $gp"
+ok $? "1 MiB over rxe: ib_write_bw $ib MB/s, put by ap $ap, by gp $gp"
 line="a put reaches ${RXE_RATIO:-0.8} of ib_write_bw: $(
 	awk "BEGIN { if ($ib) printf \"%.2f, %.2f\", $ap / $ib, $gp / $ib }")"
 if awk "BEGIN { exit !($ib < 20) }"; then
-	check 0 "$line # SKIP ib_write_bw itself has $ib MB/s: the machine is busy"
+	ok 0 "$line # SKIP ib_write_bw itself has $ib MB/s: the machine is busy"
 else
 	awk "BEGIN { exit !(($ap > $gp ? $ap : $gp) >= ${RXE_RATIO:-0.8} * $ib) }"
-	check $? "$line"
+	ok $? "$line"
 fi
-done_
+finish

@@ -5,7 +5,7 @@ bb=$CACHE/6.1/root/bin/busybox
 grep -q 'define HAVE_VERBS' "$P3_BUILD/config.h" || skip_all "this build has no RDMA (Debian package libibverbs-dev)"
 hydra || skip_all "no mpiexec.hydra (./mpt build makes one)"
 rxe_up >&2
-check $? "rxe0 is up in guest $GUEST"
+ok $? "rxe0 is up in guest $GUEST"
 
 # Commands for this guest from the other, as ssh would bring them. nc ignores SIGCHLD, Hydra's proxy needs it.
 printf '#!/bin/bash\nread -r line\nexec env --default-signal=CHLD bash -c "$line"\n' >from_other
@@ -18,7 +18,7 @@ if [ "$GUEST" = 1 ]; then
 		sleep 0.3
 	done
 	kill $listener
-	done_
+	finish
 fi
 trap 'echo >"$SHARED/over"; kill $listener' EXIT
 until [ -e "$SHARED/ready" ]; do
@@ -47,7 +47,7 @@ for i in 1 2 3 4 5; do
 	timeout 60 ibv_rc_pingpong -d rxe0 -g 1 -n 200 10.77.0.2 >here 2>&1 && break
 done
 grep -q '200 iters in' here
-check $? "verbs' ping-pong between the guests: $(grep iters here)"
+ok $? "verbs' ping-pong between the guests: $(grep iters here)"
 export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$PWD/ssh HYDRA_IFACE=eth0 PTL_IFACE=eth0 PTL_VERBS=yes
 lt="$P3_BUILD/libtool --mode=execute"
 job() { built 120 "$SRC/tools/aprun" -cc none -L 10.77.0.1,10.77.0.2 -n 2 -N 1 "$@"; }
@@ -58,14 +58,14 @@ for PTL_NAL in ap gp; do
 	for what in "SHMEM:$lt $P3_BUILD/tests/guest/shmem_there" "MPI:$SHARED/there"; do
 		name=${what%%:*} cmd=${what#*:}
 		if [ "$name" = MPI ] && [ ! -x "$SHARED/there" ]; then
-			check 0 "MPI on two guests, $PTL_NAL # SKIP no mpicc (./mpt build makes one)"
+			ok 0 "MPI on two guests, $PTL_NAL # SKIP no mpicc (./mpt build makes one)"
 			continue
 		fi
 		before=$(rxe_packets)
 		job $cmd && grep -q '^there and back: ' said
-		check $? "$name on two guests, $PTL_NAL: $(head -n 1 said)"
+		ok $? "$name on two guests, $PTL_NAL: $(head -n 1 said)"
 		[ "$(rxe_packets)" -gt "$before" ]
-		check $? "$name on two guests, $PTL_NAL: by RDMA ($(($(rxe_packets) - before)) packets)"
+		ok $? "$name on two guests, $PTL_NAL: by RDMA ($(($(rxe_packets) - before)) packets)"
 	done
 done
-done_
+finish

@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Sourced by the scripts here: lines of TAP, and a look every now and then until something is so.
-info=$P3_BUILD/tools/ptl_info n=0 failed=0
+info=$P3_BUILD/tools/ptl_info
+. "${0%/*}/../common/tap.sh"
 for v in ${!PTL_@}; do unset "$v"; done
-ok() {	# STATUS NAME; what the program said (file `said`) and the job (`err`) explains a failure
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-		sed 's/^/# said: /' said >&2
-		[ ! -f err ] || head -n 40 err | sed 's/^/# err: /' >&2
-	fi
-}
-skip() {	# NAME WHY
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
+explain() {	# what the program said (file `said`) and the job (`err`)
+	sed 's/^/# said: /' said >&2
+	[ ! -f err ] || head -n 40 err | sed 's/^/# err: /' >&2
 }
 # soon SECONDS COMMAND...: it succeeds within that time
 soon() {
@@ -30,7 +20,3 @@ has_net() {	# else $no_net says why not
 	grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"
 }
 no_net='this build has no network (Debian package libev-dev)'
-finish() {
-	echo "1..$n"
-	exit $failed
-}

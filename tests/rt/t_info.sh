@@ -2,11 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # ptl_info, and that the manual page has exactly the settings that the parser has.
 info=$P3_BUILD/tools/ptl_info man=$P3_SRC/tools/man
-n=0 failed=0
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
 for v in ${!PTL_@}; do unset "$v"; done
 perl "$P3_SRC/portals/man/generate" --knobs --src "$P3_SRC" >have
 "$info" --man >want
@@ -61,5 +57,4 @@ for t in aprun yod ptl_info ptl_check; do	# each option of the usage text is in 
 	[ -z "$bad" ]; ok $? "t_manual_page_of_$t"
 	[ -z "$bad" ] || echo "# not in $t.1:$bad" >&2
 done
-echo "1..$n"
-exit $failed
+finish

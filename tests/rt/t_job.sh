@@ -8,11 +8,8 @@ done
 [ -n "$h" ] || { echo "mpiexec.hydra is not there (./mpt build makes one; Debian package mpich)" >&2; exit 77; }
 export MPT_HYDRA=$h
 aprun=$P3_SRC/tools/aprun rank=$P3_BUILD/tests/rt/rank
-n=0 failed=0
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' out err >&2; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' out err >&2; }
 run() { "$aprun" "$@" >out 2>err </dev/null; }
 lines() { grep -c "$1" out; }
 
@@ -159,5 +156,4 @@ done
 [ -z "$bad" ] || echo "#$bad" >&2
 run -n 2 "$P3_BUILD/tools/ptl_info" --job
 [ $? = 0 ] && grep -q '^rank 0 local 0' out && grep -q '^rank 1 local 1' out && grep -q '^job ' out; ok $? t_ptl_info_of_a_job
-echo "1..$n"
-exit $failed
+finish

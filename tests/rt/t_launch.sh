@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # aprun and yod: what they make of their options (--dry-run), and what they refuse.
 tools=$P3_SRC/tools
-n=0 failed=0
 printf '#!/bin/sh\nexit 0\n' >hydra
 chmod +x hydra
 export MPT_HYDRA=$PWD/hydra
 unset MPT_FRONT
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
 # gives NAME WANT COMMAND...: standard output, without the path of Hydra
 gives() {
 	local name=$1 want=$2 got
@@ -109,5 +105,4 @@ printf '#!/bin/sh\nexit 37\n' >hydra
 refuses t_no_such_program "'./gone' is not a program: there is no such file" "$tools/aprun" -n 2 ./gone
 refuses t_not_executable "it cannot be executed" "$tools/aprun" -n 2 /bin
 refuses t_program_not_in_path "no program 'gone' in PATH" "$tools/aprun" -n 1 /bin/sh : gone
-echo "1..$n"
-exit $failed
+finish

@@ -4,12 +4,9 @@
 # of the system's is touched), Open MPI's mpirun, Hydra over ssh with an sshd of our own. An argument says which:
 #	hydra | slurm | openmpi | ssh
 rank=$P3_BUILD/tests/rt/rank job=$P3_BUILD/tests/clients/job
-n=0 failed=0
 unset PMI_FD PMI_PORT PMI_ID PMI_RANK PMI_SIZE PMIX_NAMESPACE PMIX_RANK PTL_PMI
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' out err >&2; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' out err >&2; }
 skip() { echo "$*" >&2; exit 77; }
 need() {	# PACKAGE PROGRAM...
 	local p=$1 f
@@ -303,5 +300,4 @@ case ${1:-} in
 hydra | slurm | openmpi | ssh) "do_$1" ;;
 *) echo "which launcher: hydra, slurm, openmpi, ssh?" >&2; exit 2 ;;
 esac
-echo "1..$n"
-exit $failed
+finish

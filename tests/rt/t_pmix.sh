@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # PMIx through a library that misbehaves (fake_pmix.c): bounded time and a sentence. (Real launchers: t_launchers.sh.)
 rank=$P3_BUILD/tests/rt/rank
-n=0 failed=0
 unset PMI_FD PMI_PORT PMI_ID PMI_RANK PMI_SIZE PTL_PMI
 export PMIX_NAMESPACE=fake PMIX_RANK=0 PTL_INIT_TIMEOUT_S=1
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' out err >&2; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' out err >&2; }
 run() {	# HOW [COMMAND...]
 	local how=$1
 	shift
@@ -53,5 +50,4 @@ run finalize-hangs
 unset PMIX_RANK
 run well
 [ $? != 0 ] && grep -q 'PMIX_NAMESPACE is set but PMIX_RANK is not' out err; ok $? t_half_set
-echo "1..$n"
-exit $failed
+finish

@@ -4,11 +4,8 @@
 # after one that had the same ports; what cannot be is a sentence. Likewise PTL_IFACE: devices, addresses, networks.
 build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
-n=0
-ok() {	# STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' err.0 err.1 >&2; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' err.0 err.1 >&2; }
 if ! grep -q 'define HAVE_LIBEV' "$build/config.h"; then
 	echo "1..0 # SKIP no libev"
 	exit 0

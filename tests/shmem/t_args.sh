@@ -6,13 +6,8 @@ build=$(cd "$build" && pwd)
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 san=$(sed -n 's/^P3_LDFLAGS = //p' "$build/Makefile")
 inc="-I$src/shmem-portals/include"
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 # ---- compilers ----
 

@@ -3,13 +3,8 @@
 # The benchmarks of SHMEM run to their end, with all figures, and find what they check to be right. No time is judged.
 build=${P3_BUILD:-.}
 build=$(cd "$build" && pwd)
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 job()	# RANKS PROGRAM ARGUMENTS
 {
 	ranks=$1 program=$build/tests/bench/$2 nids= pids= i=0

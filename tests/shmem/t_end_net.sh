@@ -10,12 +10,9 @@
 
 [ "$1" = node ] || export PTL_NAL=${1:-gp}
 prog="$P3_BUILD/libtool --mode=execute $P3_BUILD/tests/shmem/end"
-n=0 failed=0
 
-ok() {	# STATUS TEXT
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; sed 's/^/# /' out >&2; fi
-}
+. "${0%/*}/../common/tap.sh"
+explain() { sed 's/^/# /' out >&2; }
 
 run() {	# WHAT HOW
 	local rc
@@ -79,5 +76,4 @@ done
 run sizes ''
 [ $? -ne 124 ] && grep -q 'SHMEM_SYMMETRIC_SIZE is .* on PE' err && [ "$(grep -c 'has come to its end' out)" = 0 ]
 ok $? "heaps of different sizes do not start"
-echo "1..$n"
-exit $failed
+finish

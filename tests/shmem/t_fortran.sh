@@ -6,13 +6,8 @@ build=${P3_BUILD:-.} src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
 build=$(cd "$build" && pwd)
 lib=$build/shmem-portals/.libs
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 for l in libsma libsma_d64; do
 	nm -D --defined-only "$lib/$l.so" | awk '$3 ~ /_$/ && $3 !~ /^shmemi_/ { t[$3] = $2 }

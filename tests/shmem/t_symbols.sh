@@ -7,13 +7,8 @@ build=$(cd "$build" && pwd)
 here=$src/tests/shmem
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 inc="-I$src/shmem-portals/include"
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 nm -D --defined-only "$build/shmem-portals/.libs/libsma.so" | awk '{ print $2, $3 }' > all
 # Routines of C: no capital letters, no underscore behind.

@@ -6,13 +6,8 @@ build=${P3_BUILD:-.} src=$(cd "${P3_SRC:-$(dirname "$0")/../..}" && pwd)
 build=$(cd "$build" && pwd)
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
 san=$(sed -n 's/^P3_LDFLAGS = //p' "$build/Makefile")
-n=0
 
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
+. "${0%/*}/../common/tap.sh"
 
 nm -D --defined-only "$build/shmem-portals/.libs/libsma.so" > names
 bare='start_pes _my_pe _num_pes my_pe num_pes barrier globalexit shmalloc shfree shrealloc shmemalign'

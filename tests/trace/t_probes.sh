@@ -4,12 +4,7 @@
 src=$P3_SRC b=$P3_BUILD
 lib=$b/portals/.libs/libportals.so
 doc=$src/portals/doc/PROBES.md
-n=0 failed=0
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
 case $(uname -m) in x86_64 | aarch64) ;; *) echo "1..0 # SKIP no probes on $(uname -m)"; exit 0 ;; esac
 command -v readelf >/dev/null || { echo "1..0 # SKIP no readelf (Debian package binutils)"; exit 0; }
 

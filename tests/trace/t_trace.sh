@@ -4,12 +4,7 @@
 src=$P3_SRC/tests/trace b=$P3_BUILD
 export LD_LIBRARY_PATH=$b/nal/smartmap/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 perl -MJSON::PP -e 1 2>/dev/null || { echo "1..0 # SKIP perl has no JSON::PP (Debian package perl)"; exit 0; }
-n=0 failed=0
-ok()	# STATUS NAME
-{
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
+. "${0%/*}/../common/tap.sh"
 job()	# [-N 1] MODE COUNT BYTES: traced
 {
 	local multi=()
