@@ -71,7 +71,7 @@ tests_bench_shmem_coll_SOURCES = tests/bench/shmem_coll.c tests/bench/shmem_benc
 tests_bench_shmem_coll_CPPFLAGS = $(tests_bench_shmem_put_CPPFLAGS)
 tests_bench_shmem_coll_LDADD = shmem-portals/libsma.la
 
-bench: $(bench_programs) $(shmem_bench)
+bench: $(bench_programs) $(shmem_bench) tests/bench/dmapp_rma
 .PHONY: bench
 
 # DMAPP, beside SHMEM in the same program.

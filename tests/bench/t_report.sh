@@ -38,7 +38,7 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..58
+echo 1..59
 
 fresh
 for r in 1 2 3; do
@@ -181,5 +181,13 @@ if command -v python3 >/dev/null; then
 else
 	n=$((n + 1)); echo "ok $n - results.json is valid JSON # SKIP no python3 to check with"
 fi
+# ./mpt eval asks for these by name after `make bench`
+eval "$(grep '^BENCH_[A-Z]*="' "$src/tools/mpt/bench.sh")"
+made=$(make -C "$P3_BUILD" -pnq bench 2>/dev/null | sed -n 's/^bench: //p')
+missing=
+for b in ${BENCH_OURS//portals_net_?p/portals_net} $BENCH_SHMEM $BENCH_DMAPP; do
+	case " $made " in *" tests/bench/$b "*) ;; *) missing="$missing $b" ;; esac
+done
+[ -z "$missing" ]; ok $? "make bench builds what the evaluation runs${missing:+: not$missing}"
 ! grep -q '<y>' "$work/index.html" && ! grep -qE '(src|href)="?https?:' "$work/index.html"; ok $? "the page escapes text and needs no other file"
 exit $bad
