@@ -57,11 +57,19 @@ struct nal_eq {
 	ptl_event_t like;		/* an event of it, whole */
 };
 
+/* A put, with the arguments of PtlPutRegion as they stand: handing them on costs nothing. */
+typedef int nal_put_fn(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack, ptl_process_id_t target,
+		       ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
+		       ptl_hdr_data_t hdr_data);
+
 struct nal_ni {
 	struct p3l_ni *l;		/* own region */
 	struct p3l_env env;
 	const struct nal_ops *nal;
 	const uint64_t *sent;		/* our counter of sends */
+	/* Puts begin with the first, of p3a_open_ni: it is put_any, unless start() knows better for the usual one. What
+	 * differs from that in any point is handed on to put_any; to put_long if put_small() is nothing for it, either. */
+	nal_put_fn *put_usual, *put_any, *put_long;
 	uint32_t index;			/* in the table */
 	uint32_t base;			/* of its handles: index, and what is added to generations, bit by bit */
 	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
@@ -157,6 +165,15 @@ struct nal_ops {
 	/* There, too: all ranks of the node meet. 0, or not. */
 	int (*meet)(struct nal_ni *ni);
 };
+
+extern struct nal_ni *p3a_open_ni;	/* the one interface of this process */
+
+/* What a handle of its objects names there. */
+static inline struct p3l_ref nal_ref(const struct nal_ni *ni, ptl_handle_any_t h)
+{
+	h ^= ni->base;
+	return (struct p3l_ref){ h & 0xffff, h >> 16 & P3L_GEN_MASK };
+}
 
 /*
  * Who copies into (@to_write), or out of, memory of this process that is not P3L_MD_DIRECT asks first: the program may have

@@ -31,7 +31,7 @@ include $(top_srcdir)/portals/doc/local.mk
 
 # The core: freestanding, the same source in the kernel module.
 portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib/p3l_trace.h portals/lib/p3l.h \
-	portals/lib/p3l_layout.h portals/lib/p3l_post.h \
+	portals/lib/p3l_layout.h portals/lib/p3l_line.h portals/lib/p3l_post.h \
 	portals/lib/ni.c portals/lib/space.c portals/lib/lock.c portals/lib/me.c \
 	portals/lib/index.c portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c \
 	portals/lib/lane.c portals/lib/hot.c portals/lib/polled.c portals/lib/reap.c portals/lib/swap.c

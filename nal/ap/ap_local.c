@@ -22,6 +22,8 @@ bool ap_local_open(struct ap *ap)
 	const struct p3_knobs *k = p3_knobs_get(NULL);
 
 	ap->master = k->locks == P3_LOCKS_MASTER;
+	if (ap->master)
+		ap->ni->put_usual = ap->ni->put_any;
 	ap->lend_min = k->self_dma_min ? (uint64_t)k->self_dma_min : UINT64_MAX;
 	if (!ap->master && !k->self_dma_min)
 		return true;

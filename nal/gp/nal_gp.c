@@ -613,6 +613,7 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 	bool again = ni->nal_priv != NULL, joined;
 	int rc = nal_smartmap.start(ni, s), node;
 
+	ni->put_usual = ni->put_any;		/* there is a second thread */
 	if (again) {		/* the others have met without us */
 		if (rc == PTL_OK)
 			p3_diag("this rank's second interface, after PTL_PID_INVALID, reaches its own node only");

@@ -32,6 +32,7 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 
 	if (rc == PTL_OK)
 		priv_of(ni)->inbox_max = 0;
+	ni->put_usual = ni->put_any;
 	return rc;
 }
 

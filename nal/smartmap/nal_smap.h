@@ -31,6 +31,7 @@ struct priv {
 	uint32_t *pids;			/* table->pid */
 	struct pid_table *table;
 	uint64_t region_len;
+	struct p3l_stats *stats;	/* of our own sends */
 	uint32_t handed_seen;
 	struct p3l_lane_hdr *last;	/* lane that gave the last message, of initiator last_lane */
 	uint32_t last_lane, streak, burst;
@@ -91,6 +92,8 @@ static inline void unlock_word(struct nal_ni *ni, uint32_t *w)
 	if (!ni->env.single)
 		p3_store_rel(w, 0);
 }
+
+nal_put_fn nal_put_usual;
 
 /* nal_inbox.c */
 void nal_wake_slow(struct p3l_ni *l);

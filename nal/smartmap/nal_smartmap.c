@@ -18,6 +18,7 @@
 #include <sched.h>
 
 #include "nal_smap.h"
+#include "p3l_line.h"
 #include "p3_log.h"
 
 #define OP_PATIENCE	65536		/* looks for a free record, with yields */
@@ -60,10 +61,16 @@ struct nal_peer *nal_peer_lookup(struct nal_ni *ni, uint32_t slot)
 	return p;
 }
 
+/* Most jobs' pids count up from the first rank's. */
+static inline uint32_t guess_slot(const uint32_t *pids, uint32_t pid)
+{
+	return pid - p3_load(&pids[0]);
+}
+
 static int nal_find(struct nal_ni *ni, ptl_process_id_t id)
 {
 	const uint32_t *pids = priv_of(ni)->pids;
-	uint32_t guess = id.pid - P3_RT_PID0;
+	uint32_t guess = guess_slot(pids, id.pid);
 
 	if (p3_unlikely(id.nid != ni->l->nid))
 		return -1;
@@ -553,6 +560,108 @@ static bool nal_put_small(struct nal_ni *ni, uint32_t slot, struct p3l_ref ref, 
 		still_polled(ni, slot, p, pt);
 	return true;
 }
+
+/* What may be left to do behind a put of nal_put_usual(). */
+static __attribute__((noinline)) int put_followed(struct nal_ni *ni, uint32_t slot, uint32_t pt, uint32_t was,
+						  bool polled)
+{
+	struct nal_peer *p = &ni->peer[slot];
+
+	if (was != P3L_W_POLL)
+		not_polling(ni, slot, p, was);
+	wake(ni, p->l);
+	if (polled)
+		still_polled(ni, slot, p, pt);
+	return PTL_OK;
+}
+
+/*
+ * The usual put, straight: a message of one line, from a descriptor that has nothing to record, by the only thread, to
+ * another rank's polled entry, or (@asks) to a rank that sits in polling calls. As nal_put_small() would do it. These
+ * three have PtlPutRegion's arguments as they stand, and call nothing on their way, so nothing has to be put aside;
+ * what differs in any point is handed on as it came.
+ */
+#define PUT_ARGS ptl_handle_md_t mdh, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack, ptl_process_id_t target,    \
+		 ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,		      \
+		 ptl_hdr_data_t hdr_data
+#define AS_IT_CAME mdh, loff, len, ack, target, pt, ac, bits, roffset, hdr_data
+
+static inline __attribute__((always_inline)) int put_line(bool asks, PUT_ARGS)
+{
+	struct nal_ni *ni = p3a_open_ni;
+	struct priv *pv = priv_of(ni);
+	uint32_t slot = guess_slot(pv->pids, target.pid), was = P3L_W_POLL;
+	struct nal_peer *p = &ni->peer[slot];	/* the caller has looked: it is one */
+	struct p3l_ref ref = nal_ref(ni, mdh);
+	const struct p3l_md *md = p3l_md(ni->l, ref.idx);
+	const uint32_t plain = P3L_MD_PLAIN | P3L_MD_USED;
+	struct p3l_ni *l = p->l;
+	struct p3l_line *m;
+
+	if (p3_unlikely(ack == PTL_ACK_REQ || (ac | roffset) || target.nid != ni->l->nid ||
+			pv->pids[slot] != target.pid || slot == ni->l->slot || !ni->env.single || !p->tx.used ||
+			!p3_load(&l->up)))
+		goto any;
+	if (p3_unlikely((p3_load_acq(&md->flags) & plain) != plain || (p3_load(&md->gen) & P3L_GEN_MASK) != ref.gen))
+		goto any;
+	if (len == P3L_WHOLE)
+		len = md->length;
+	if (p3_unlikely(len > P3L_BODY - 16 || loff > md->length || len > md->length - loff ||
+			!p3l_lane_room_line(l, p->lane, &p->tx)))
+		goto any;
+	m = p3l_lane_line(l, p->lane, p->tx.tail);
+	p3l_line_fill(m, pt, bits, hdr_data, (const void *)(uintptr_t)(md->start + loff), (uint32_t)len);
+	P3_TRACED(write(l, ni->l->slot, p->tx.tail, (uint32_t)len));
+	was = p3l_line_publish(&p->tx, m, 1, asks);
+	if (asks) {
+		p->last_put = pv->calls;
+	} else {
+		was = P3L_W_POLL;
+		p->polled = true;
+		p->polled_end = p->tx.tail;
+		p3_prefetchw(p3l_lane_line(l, p->lane, p->tx.tail + P3L_AHEAD));
+	}
+	P3_PROBE_ADD(inbox_write, pv->stats->send_count, 1, P3_F4, P3_ARG(1, l), P3_ARG(2, ni->l->slot),
+		     P3_ARGM(3, p->tx.tail), P3_ARG(4, len));
+	pv->stats->send_length += len;
+	P3_PROBE1(put_return, PTL_OK);
+	P3_TRACED(ret(PTL_OK));
+	if (p3_unlikely(p3_load(&l->sleeping)) || (asks && p3_unlikely(was != P3L_W_POLL)) ||	/* M:sleep.look */
+	    (!asks && p3_unlikely(!p3l_pt_polled(l, pt))))					/* M:polled.second */
+		return put_followed(ni, slot, pt, was, !asks);
+	return PTL_OK;
+any:
+	return ni->put_any(AS_IT_CAME);
+}
+
+static __attribute__((noinline)) int put_line_polled(PUT_ARGS)
+{
+	return put_line(false, AS_IT_CAME);
+}
+
+static __attribute__((noinline)) int put_line_asks(PUT_ARGS)
+{
+	return put_line(true, AS_IT_CAME);
+}
+
+int nal_put_usual(PUT_ARGS)
+{
+	struct nal_ni *ni = p3a_open_ni;
+	uint32_t slot = guess_slot(priv_of(ni)->pids, target.pid);
+	const struct nal_peer *p;
+
+	if (p3_unlikely(slot >= ni->n_peers || pt >= P3L_MAX_PT))
+		return ni->put_any(AS_IT_CAME);
+	p = &ni->peer[slot];
+	if (p3_unlikely(!p->small || !p->l))
+		return ni->put_any(AS_IT_CAME);
+	if (p3l_pt_polled(p->l, pt))		/* M:polled.look */
+		return put_line_polled(AS_IT_CAME);
+	if (!p->polls || p->last_put == priv_of(ni)->calls)
+		return ni->put_long(AS_IT_CAME);
+	return p3_unlikely(p->polled) ? ni->put_any(AS_IT_CAME) : put_line_asks(AS_IT_CAME);
+}
+#undef AS_IT_CAME
 
 /* From window to window, in one piece, and worth it. */
 static bool may_lend(const struct nal_lend *to, const struct p3l_op *op, uint64_t own, uint64_t own_iov, uint64_t n)

@@ -200,6 +200,9 @@ int nal_start(struct nal_ni *ni, const struct p3l_setup *setup)
 		ni->l = smartmap_alloc(len, 4096);
 	if (ni->l) {
 		p3l_ni_setup(ni->l, &s);
+		priv_of(ni)->stats = &p3l_row(ni->l, s.slot)->stats;
+		if (!priv_of(ni)->fences)
+			ni->put_usual = nal_put_usual;
 	} else if (rc == PTL_OK) {
 		snprintf(why, sizeof(why), "no memory for the Portals state (%llu MiB of address space)",
 			 (unsigned long long)len >> 20);

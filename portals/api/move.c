@@ -60,25 +60,17 @@ static __attribute__((noinline)) int kern_get(ptl_handle_md_t md, uint64_t loff,
 						 .roffset = roffset });
 }
 
-/* With the arguments of PtlPut as they stand: they cost nothing on the usual way then. */
-static __attribute__((noinline)) int kern_put_whole(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target,
-						    ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits,
-						    ptl_size_t roffset, ptl_hdr_data_t hdr_data)
-{
-	return kern_put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
-}
-
-static inline __attribute__((always_inline)) int put(struct nal_ni *ni, ptl_handle_md_t mdh, uint64_t loff, uint64_t len,
-						     ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
-						     ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset,
-						     ptl_hdr_data_t hdr_data)
+static inline __attribute__((always_inline)) int put(struct nal_ni *ni, bool may_be_small, ptl_handle_md_t mdh,
+						     uint64_t loff, uint64_t len, ptl_ack_req_t ack,
+						     ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+						     ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
 	struct p3l_send s;
 	struct p3l_hdr h;
 	uint32_t slot;
 
 	slot = (uint32_t)ni->nal->find(ni, target);	/* of wildcards: none */
-	if (p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
+	if (may_be_small && p3_likely(slot < ni->n_peers) && ni->peer[slot].small && !roffset && !ac && ack != PTL_ACK_REQ &&
 	    ni->nal->put_small(ni, slot, p3a_ref(ni, mdh), loff, len, pt, bits, hdr_data))
 		return PTL_OK;
 	if (p3_unlikely(target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY))
@@ -99,6 +91,19 @@ static inline __attribute__((always_inline)) int put(struct nal_ni *ni, ptl_hand
 	return ni->nal->put(ni, slot, &h, &s);
 }
 
+/* Whatever put of the interface that is open; and one of which the NAL knows that put_small() is nothing for it. */
+int p3a_put_any(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack, ptl_process_id_t target,
+		ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	CALLED(put, put(p3a_open_ni, true, md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
+}
+
+int p3a_put_long(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack, ptl_process_id_t target,
+		 ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
+{
+	CALLED(put, put(p3a_open_ni, false, md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
+}
+
 P3A_API int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
 		   ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t roffset, ptl_hdr_data_t hdr_data)
 {
@@ -109,8 +114,8 @@ P3A_API int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t targe
 	P3A_CHECK_UP();
 	ni = p3a_ni_of(md, P3A_MD);
 	if (p3_unlikely(!ni))
-		return kern_put_whole(md, ack, target, pt, ac, bits, roffset, hdr_data);
-	CALLED(put, put(ni, md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data));
+		return kern_put(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
+	return ni->put_usual(md, 0, P3L_WHOLE, ack, target, pt, ac, bits, roffset, hdr_data);
 }
 
 P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack,
@@ -127,7 +132,7 @@ P3A_API int PtlPutRegion(ptl_handle_md_t md, ptl_size_t loff, ptl_size_t len, pt
 	ni = p3a_ni_of(md, P3A_MD);
 	if (p3_unlikely(!ni))
 		return kern_put(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
-	CALLED(put, put(ni, md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data));
+	return ni->put_usual(md, loff, len, ack, target, pt, ac, bits, roffset, hdr_data);
 }
 
 static int get(ptl_handle_md_t mdh, uint64_t loff, uint64_t len, ptl_process_id_t target, ptl_pt_index_t pt,

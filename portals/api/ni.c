@@ -146,6 +146,8 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->uid = job->uid;
 	ni->jid = job->jid;
 	ni->env.single = __libc_single_threaded;
+	ni->put_usual = ni->put_any = p3a_put_any;
+	ni->put_long = p3a_put_long;
 	ni->spin = p3_rt_oversubscribed() ? 20 : (uint32_t)k->spin;
 	ni->yield = (uint32_t)k->yield;
 	ni->hang_ns = k->hang_dump_s * 1000000000;

@@ -36,6 +36,9 @@ extern uint32_t p3a_waiting;
 void p3a_wake(struct nal_ni *ni);
 void p3a_send_home(struct nal_ni *ni);
 
+/* move.c */
+nal_put_fn p3a_put_any, p3a_put_long;
+
 /* look.c: the page that says where our state is; who waits for whom, as far as we see it */
 void p3a_look_open(struct nal_ni *ni, const struct p3l_setup *s);
 void p3a_look_phase(struct nal_ni *ni, uint32_t phase);
@@ -63,7 +66,7 @@ uint32_t p3a_iface_pid_offset(ptl_interface_t iface);
 bool p3a_status(const struct p3l_ni *l, ptl_sr_index_t index, uint64_t *value);
 
 extern struct nal_ni *p3a_table[P3A_MAX_NI];
-extern struct nal_ni *p3a_open_ni;	/* the one that is in it */
+/* p3a_open_ni: the one that is in it (nal.h) */
 extern struct nal_ni *p3a_kernel;	/* the same, where its state is in the kernel; not in the table then (kern.h) */
 extern bool p3a_up;			/* between PtlInit and PtlFini, in this process */
 extern uint32_t p3a_lock_;		/* table, init, fini */
@@ -75,8 +78,7 @@ static inline ptl_handle_any_t p3a_handle(const struct nal_ni *ni, enum p3a_kind
 
 static inline struct p3l_ref p3a_ref(const struct nal_ni *ni, ptl_handle_any_t h)
 {
-	h ^= ni->base;
-	return (struct p3l_ref){ h & 0xffff, h >> 16 & P3L_GEN_MASK };
+	return nal_ref(ni, h);
 }
 
 /* The interface of a handle of @kind, or NULL. */

@@ -4,9 +4,7 @@
  *
  * A message of up to 56 bytes, its optional words included, is one line, hence one cache-line transfer.
  */
-#include "p3l.h"
-
-#define AHEAD 8		/* lines fetched for writing before they are due: the owner does not look at them yet */
+#include "p3l_line.h"
 
 /* Bits set among the lowest five. __builtin_popcount would call libgcc, here and in the kernel, which has none. */
 static unsigned words(unsigned f)
@@ -29,21 +27,6 @@ static bool room(struct p3l_ni *ni, struct p3l_lane_hdr *l, struct p3l_lane_tx *
 	       ni->lane_lines - (tx->tail - p3l_lane_look(l, tx)) > lines;
 }
 
-/* Publish a message of @lines at the tail, its first word last. */
-static uint32_t publish(struct p3l_lane_tx *tx, struct p3l_line *first, uint32_t lines, bool ask)
-{
-	uint32_t old = 0;
-
-	if (ask) {
-		old = p3_xchg(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* M:attention.put */
-		old = p3l_word(old, tx->tail) == old ? old & P3L_W_STATE : 0;
-	} else {
-		p3_store_rel(&first->word, p3l_word(P3L_W_FULL, tx->tail));	/* M:lane.publish for p3l_lane_ready() */
-	}
-	tx->tail += lines;
-	return old;
-}
-
 bool p3l_lane_room(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, uint64_t len)
 {
 	uint32_t lines = p3l_lines(5 * 8 + (uint32_t)len);
@@ -58,7 +41,7 @@ static void put_more(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t line, c
 	for (; n; line++) {
 		struct p3l_line *m = p3l_lane_line(ni, l, line);
 
-		p3_prefetchw(p3l_lane_line(ni, l, line + AHEAD));
+		p3_prefetchw(p3l_lane_line(ni, l, line + P3L_AHEAD));
 		p3_store(&m->word, p3l_word(P3L_W_MORE, line));	/* M:lane.more */
 		if (p3_unlikely(n < P3L_CONT)) {
 			p3l_copy_short(m->more, s, n);
@@ -82,7 +65,7 @@ static __attribute__((__noinline__)) void skip(struct p3l_ni *ni, struct p3l_lan
 	for (uint32_t i = 1; i < to_end; i++)
 		p3_store(&p3l_lane_line(ni, l, tx->tail + i)->word,	/* M:lane.skip */
 			 p3l_word(P3L_W_MORE, tx->tail + i));
-	publish(tx, m, to_end, false);
+	p3l_line_publish(tx, m, to_end, false);
 }
 
 static void ring(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx)
@@ -95,24 +78,13 @@ uint32_t p3l_lane_put_line(struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t s
 			   uint64_t match_bits, uint64_t hdr_data, const void *data, uint32_t n, bool ask)
 {
 	struct p3l_line *m = p3l_lane_line(ni, l, tx->tail);
-	uint32_t old, head = (match_bits ? P3L_LF_MATCH : 0) | (hdr_data ? P3L_LF_HDR : 0) | pt << 8 | n << 16;
-	uint8_t *d = m->body;
+	uint32_t old;
 
-	_Static_assert(offsetof(struct p3l_line, pt) == 5 && offsetof(struct p3l_line, len) == 6, "one store");
-	p3l_copy(m->more, &head, 4);		/* flags, pt, len */
-	if (match_bits) {
-		p3l_copy(d, &match_bits, 8);
-		d += 8;
-	}
-	if (hdr_data) {
-		p3l_copy(d, &hdr_data, 8);
-		d += 8;
-	}
-	p3l_copy_short(d, data, n);
+	p3l_line_fill(m, pt, match_bits, hdr_data, data, n);
 	P3_TRACED(write(ni, slot, tx->tail, n));
-	old = publish(tx, m, 1, ask);
+	old = p3l_line_publish(tx, m, 1, ask);
 	if (!ask)		/* else the owner marks the next lines, and has them */
-		p3_prefetchw(p3l_lane_line(ni, l, tx->tail + AHEAD));
+		p3_prefetchw(p3l_lane_line(ni, l, tx->tail + P3L_AHEAD));
 	if (p3_unlikely(!tx->used))
 		ring(ni, slot, tx);
 	return old;
@@ -154,7 +126,7 @@ uint32_t p3l_lane_put(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_tx *tx, 
 	p3l_copy_short((uint8_t *)w, data, n);
 	put_more(ni, l, tx->tail + 1, (const uint8_t *)data + n, (uint32_t)h->rlength - n);
 	P3_TRACED(write(ni, slot, tx->tail, (uint32_t)h->rlength));
-	old = publish(tx, m, lines, ask);
+	old = p3l_line_publish(tx, m, lines, ask);
 	if (p3_unlikely(!tx->used))
 		ring(ni, slot, tx);
 	return old;

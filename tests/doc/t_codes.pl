@@ -52,6 +52,7 @@ for my $file (glob("$src/portals/api/*.[ch] $src/portals/lib/*.[ch] $src/nal/sma
 		$codes{$id}{$_} = 1 for grep { $is_code{$_} } $body =~ /\b((?:PTL|PMI)_[A-Z_]+)\b/g;
 		$calls{$id}{$_} = 1 for $body =~ /\b(\w+)\s*\(/g;
 		$calls{$id}{"nal_$_"} = 1 for $body =~ /nal->(\w+)\s*\(/g;
+		$calls{$id}{p3a_put_any} = 1 if $body =~ /->put_(?:usual|any|long)\s*\(/;	# where all of them end
 		delete $calls{$id}{$_} for keys %{ $swallows{$name} || {} };
 	}
 }

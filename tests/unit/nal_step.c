@@ -502,20 +502,52 @@ static void owner_off(void)
 	owner_sleeps();
 }
 
+struct nal_ni *p3a_open_ni = &ni[PEER];
+static int handed_on;
+
+static int not_usual(PUT_ARGS)
+{
+	(void)mdh, (void)loff, (void)len, (void)ack, (void)target, (void)pt, (void)ac, (void)bits, (void)roffset;
+	(void)hdr_data;
+	handed_on++;
+	return PTL_FAIL;
+}
+
+/* By the straight way, which the doorbell and an earlier put have opened. */
+static bool put_straight(struct p3l_ref md, uint64_t len)
+{
+	ptl_process_id_t to = { ni[OWNER].l->nid, pids[OWNER] };
+
+	return nal_put_usual(md.gen << 16 | md.idx, 0, len, PTL_NO_ACK_REQ, to, PT, 0, 1, 0, 0) == PTL_OK;
+}
+
+static void open_straight(void)
+{
+	ni[PEER].put_any = ni[PEER].put_long = not_usual;
+	pv[PEER].stats = &p3l_row(ni[PEER].l, PEER)->stats;
+	peer[PEER][OWNER].small = peer[PEER][OWNER].tx.used = true;
+	ni[OWNER].l->lanes_used[0] |= 1 << PEER;
+}
+
+enum way { ANY, SMALL, STRAIGHT };
+
 /* Switched off at any step of a put, and asleep again at any later one. */
-static void switched_off_at_each_step(bool single, uint64_t len, bool small)
+static void switched_off_at_each_step(bool single, uint64_t len, enum way way)
 {
 	int most = 1;
 
 	naps = 0;
 	for (int k = 0; k <= most; k++)
 		for (int again = k; again <= most; again++) {
-			const char *what = small ? "small" : "usual";
+			static const char *const name[] = { "any", "small", "straight" };
+			const char *what = name[way];
 			struct p3l_slot ev;
 			struct p3l_ref md;
 
 			fresh(single, true);
 			md = bind(false);
+			if (way == STRAIGHT)
+				open_straight();
 			owner_asleep = false;
 			n_todo = 2;
 			todo[0].at = k;
@@ -523,7 +555,8 @@ static void switched_off_at_each_step(bool single, uint64_t len, bool small)
 			todo[1].at = again;
 			todo[1].act = owner_sleeps;
 			stepped = true;
-			if (!small || !nal_put_small(&ni[PEER], OWNER, md, 0, len, PT, 1, 0))
+			if (!(way == SMALL && nal_put_small(&ni[PEER], OWNER, md, 0, len, PT, 1, 0)) &&
+			    !(way == STRAIGHT && put_straight(md, len)))
 				CHECK_INT(put(md, len), PTL_OK);
 			stepped = false;
 			most = steps > most ? steps : most;
@@ -544,14 +577,21 @@ static void switched_off_at_each_step(bool single, uint64_t len, bool small)
 
 static void t_an_entry_switched_off_at_any_step_of_a_put(void)
 {
-	switched_off_at_each_step(true, 8, false);
-	switched_off_at_each_step(false, 8, false);
-	switched_off_at_each_step(true, 200, false);	/* an operation with a record */
+	switched_off_at_each_step(true, 8, ANY);
+	switched_off_at_each_step(false, 8, ANY);
+	switched_off_at_each_step(true, 200, ANY);	/* an operation with a record */
 }
 
 static void t_an_entry_switched_off_at_any_step_of_a_small_put(void)
 {
-	switched_off_at_each_step(true, 8, true);
+	switched_off_at_each_step(true, 8, SMALL);
+}
+
+static void t_an_entry_switched_off_at_any_step_of_a_straight_put(void)
+{
+	handed_on = 0;
+	switched_off_at_each_step(true, 8, STRAIGHT);
+	CHECK(handed_on > 0 && handed_on < 3 * MANY);	/* only where it was switched off before the look */
 }
 
 /* The other way: switched on under a put that has begun. It is matched by the initiator, or waits for its owner. */
@@ -724,6 +764,7 @@ int main(void)
 		T(t_a_thread_that_sends_wakes_one_that_waits_for_that),
 		T(t_a_thread_that_takes_a_message_wakes_one_that_waits_for_it),
 		T(t_an_entry_switched_off_at_any_step_of_a_put), T(t_an_entry_switched_off_at_any_step_of_a_small_put),
+		T(t_an_entry_switched_off_at_any_step_of_a_straight_put),
 		T(t_an_entry_switched_on_at_any_step_of_a_direct_put),
 		T(t_a_put_does_not_overtake_one_that_waits_in_the_lane), T(t_the_first_look_follows_the_owner),
 		T(t_an_owner_found_away_gets_a_moment), { 0 } };
