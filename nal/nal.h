@@ -42,6 +42,7 @@ struct nal_peer {
 };
 
 #define NAL_EQ_GONE UINT32_MAX
+#define NAL_ANY UINT32_MAX		/* whatever process */
 
 /* What the owner knows of one of its queues without asking memory that peers can write. */
 struct nal_eq {
@@ -55,6 +56,8 @@ struct nal_eq {
 	ptl_eq_handler_t handler;
 	struct p3l_known known;		/* what took the last of those */
 	ptl_event_t like;		/* an event of it, whole */
+	struct p3l_known taking;	/* PtlMEMDTake_np(): what it has looked up, and for which entry */
+	ptl_handle_me_t taking_for;
 };
 
 /* A put, with the arguments of PtlPutRegion as they stand: handing them on costs nothing. */
@@ -139,6 +142,9 @@ struct nal_ops {
 	/* One look at whatever may have arrived. @eq: the queue that the caller waits for. @sink: NULL, or where an event
 	 * of that queue may be handed over directly. */
 	void (*progress)(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);
+	/* Optional: up to @looks looks whether the next message of @slot (NAL_ANY: of somebody) has come, which is taken if
+	 * it is what sink->known asks for. 1: it is in @sink. 0: none has come. -1: another one has. One thread. */
+	int (*take)(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned looks);
 	/* Announce that we look continuously (between progress calls, inside one waiting call), or no longer. */
 	void (*attend)(struct nal_ni *ni, bool on);
 	/* Sleep until something arrives or @ns have passed; returns at once when @ready(arg). */

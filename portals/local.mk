@@ -35,7 +35,7 @@ portals_lib_sources = portals/lib/p3_atomic.h portals/lib/p3_probe.h portals/lib
 	portals/lib/ni.c portals/lib/space.c portals/lib/lock.c portals/lib/me.c \
 	portals/lib/index.c portals/lib/md.c portals/lib/eq.c portals/lib/iov.c portals/lib/match.c portals/lib/own.c \
 	portals/lib/lane.c portals/lib/hot.c portals/lib/polled.c portals/lib/reap.c portals/lib/swap.c
-portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c \
+portals_api_sources = portals/api/p3a.h portals/api/ni.c portals/api/me.c portals/api/md.c portals/api/eq.c portals/api/take.c \
 	portals/api/move.c portals/api/misc.c portals/api/dump.c portals/api/iface.c portals/api/memd.c \
 	portals/api/status.c portals/api/debug.c portals/api/job.c portals/api/cnos.c portals/api/ptl_setrank.c \
 	portals/api/look.c portals/api/traffic.c portals/api/kern.h portals/api/kern_post.c portals/api/kern_move.c \

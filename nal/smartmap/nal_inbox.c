@@ -402,6 +402,81 @@ out:
 		leave(ni);
 }
 
+/* The message at the head of lane @slot, for whom @sink waits. As p3l_inbox_hot(). @late: it has come just now. */
+static inline int take_from(struct nal_ni *ni, uint32_t slot, struct p3l_lane_hdr *lane, struct p3l_sink *sink,
+			    bool late)
+{
+	struct priv *pv = priv_of(ni);
+	int rc;
+
+	if (late) {
+		no_guess();
+		expect_reply(ni, slot);
+	}
+	rc = p3l_inbox_hot(&ni->env, ni->l, lane, slot, sink, pv->burst > 2);
+	if (p3_likely(rc > 0)) {
+		pv->last = lane;
+		pv->last_lane = slot;
+		pv->burst++;
+	}
+	return rc;
+}
+
+/* Of whomever: the lane that gave the last message first, now and then the others. */
+static int take_any(struct nal_ni *ni, struct p3l_sink *sink)
+{
+	struct priv *pv = priv_of(ni);
+	struct p3l_ni *l = ni->l;
+	int rc = 0, this;
+
+	if (p3_likely(pv->last != NULL) && p3_likely(++pv->streak % STREAK) && p3l_lane_ready(l, pv->last)) {
+		rc = take_from(ni, pv->last_lane, pv->last, sink, !pv->burst);
+		if (p3_likely(rc > 0))
+			return rc;
+	}
+	for (uint32_t w = 0; w * 64 < ni->n_peers; w++)
+		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+
+			if (p3_unlikely(s >= ni->n_peers) || !p3l_lane_ready(l, p3l_lane(l, s)))
+				continue;
+			this = take_from(ni, s, p3l_lane(l, s), sink, !pv->burst);
+			if (this > 0)
+				return this;
+			rc = -1;
+		}
+	return rc;
+}
+
+int nal_take(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned looks)
+{
+	struct priv *pv = priv_of(ni);
+	struct p3l_lane_hdr *lane;
+	int rc;
+
+	if (p3_unlikely(slot >= ni->n_peers)) {
+		while (!(rc = take_any(ni, sink)) && looks > 1) {
+			pv->burst = 0;
+			looks--;
+			no_guess();
+		}
+		return rc;
+	}
+	lane = p3_likely(slot == pv->last_lane) ? pv->last : NULL;
+	if (p3_unlikely(!lane)) {
+		if (!(p3_load(&ni->l->lanes_used[slot >> 6]) >> (slot & 63) & 1))
+			return 0;		/* its lane has never been written: looking there would cost memory */
+		lane = p3l_lane(ni->l, slot);
+	}
+	while (!p3l_lane_ready(ni->l, lane)) {
+		pv->burst = 0;
+		if (looks-- <= 1)
+			return 0;
+		no_guess();
+	}
+	return take_from(ni, slot, lane, sink, !pv->burst);
+}
+
 void nal_attend(struct nal_ni *ni, bool on)
 {
 	struct priv *pv = priv_of(ni);

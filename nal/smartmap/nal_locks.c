@@ -94,6 +94,7 @@ const struct nal_ops nal_one_lock = {
 	.direct = direct,
 	.polled = nal_polled,
 	.progress = nal_progress,
+	.take = nal_take,
 	.attend = nal_attend,
 	.wait = nal_wait,
 	.wake = nal_wake,

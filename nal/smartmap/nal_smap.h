@@ -100,6 +100,7 @@ void nal_wake_slow(struct p3l_ni *l);
 bool nal_drain(struct nal_ni *ni, uint32_t slot, struct p3l_ni *l, struct p3l_lane_hdr *lane, uint32_t from,
 	       struct p3l_sink *sink, bool locked);	/* false: a message has found no record */
 void nal_progress(struct nal_ni *ni, uint32_t eq, struct p3l_sink *sink);
+int nal_take(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned looks);
 void nal_attend(struct nal_ni *ni, bool on);
 void nal_polled(struct nal_ni *ni, uint32_t pt, bool on);
 void nal_wake(struct nal_ni *ni);

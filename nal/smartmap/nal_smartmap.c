@@ -902,6 +902,7 @@ const struct nal_ops nal_smartmap = {
 	.direct = nal_direct,
 	.polled = nal_polled,
 	.progress = nal_progress,
+	.take = nal_take,
 	.attend = nal_attend,
 	.wait = nal_wait,
 	.wake = nal_wake,

@@ -17,7 +17,6 @@
 /* Look at the first ME of list @pt, under its lock or as its only user. False: it is for the long way. */
 static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink)
 {
-	const struct p3l_ac *ac = &ni->ac[0];
 	uint32_t i = p3_load(&ni->pt[pt].head) - 1;
 	struct p3l_known *k = sink->known;
 	const struct p3l_me *me;
@@ -27,8 +26,7 @@ static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, 
 	k->pt = P3L_MAX_PT;
 	k->last = pt;
 	k->changes = p3_load(&ni->pt[pt].changes);
-	if (ac->uid != ni->uid || ac->jid != PTL_JID_ANY || ac->nid != PTL_NID_ANY || ac->pid != PTL_PID_ANY ||
-	    ac->pt != PTL_PT_INDEX_ANY || i >= P3L_MAX_ME)
+	if (!p3l_open_to_all(ni) || i >= P3L_MAX_ME)
 		return false;
 	me = p3l_me(ni, i);
 	i = p3_load(&me->md) - 1;
@@ -69,7 +67,7 @@ static inline bool known(struct p3l_ni *ni, uint32_t pt, bool alone, struct p3l_
 	if (p3_likely(k->pt == pt && k->changes == p3_load(&ni->pt[pt].changes)) &&
 	    (!k->one || (alone && p3_likely(k->md->threshold == 1))))
 		return true;
-	return learn(ni, pt, sink);
+	return !k->given && learn(ni, pt, sink);
 }
 
 /* MD @i, for one message, has had it. What p3l_md_free_own() does, of the first ME of list @pt. */
@@ -146,8 +144,9 @@ static inline int take(struct p3l_ni *ni, uint32_t slot, struct p3l_lane_hdr *la
 		from += 8;
 	}
 	off = k->remote ? 0 : p3_load(&k->md->offset);
-	if (p3_unlikely(((k->match_bits ^ bits) & k->mask) || off > k->length || n > k->length - off ||
-			k->length - off - n < k->min_free || !p3l_sink_open(ni, sink)))
+	if (p3_unlikely(((k->match_bits ^ bits) & k->mask) || ((k->hdr_data ^ hdr_data) & k->hdr_mask) ||
+			off > k->length || n > k->length - off || k->length - off - n < k->min_free ||
+			!p3l_sink_open(ni, sink)))
 		return -1;
 	if (!k->remote)
 		p3_store(&k->md->offset, off + n);

@@ -346,12 +346,14 @@ struct p3l_known {
 	uint32_t pt, changes;		/* pt P3L_MAX_PT: nothing */
 	uint32_t last;			/* pt of the last message, or P3L_MAX_PT: where p3l_inbox_prime() looks */
 	uint64_t match_bits, mask;	/* bits that must be equal */
+	uint64_t hdr_data, hdr_mask;	/* of the header data, too: @given only */
 	uint64_t start, length, min_free;
 	struct p3l_md *md;
 	uint16_t md_idx, md_gen;
 	bool remote;			/* PTL_MD_MANAGE_REMOTE */
 	bool fresh;			/* the owner has not seen this one yet */
 	bool one;			/* for one message */
+	bool given;			/* by PtlMEMDTake_np(): no descriptor, and none is looked up instead */
 };
 
 /*
@@ -574,6 +576,14 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 }
 
 /* hot.c */
+/* Does access control let everybody put to every list? What is kept of that is good until pt.changes counts on. */
+static inline bool p3l_open_to_all(const struct p3l_ni *ni)
+{
+	const struct p3l_ac *ac = &ni->ac[0];
+
+	return ac->uid == ni->uid && ac->jid == PTL_JID_ANY && ac->nid == PTL_NID_ANY && ac->pid == PTL_PID_ANY &&
+	       ac->pt == PTL_PT_INDEX_ANY;
+}
 void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev);	/* add what @k says to an event it was left out of */
 int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
 		  struct p3l_sink *sink, bool burst);

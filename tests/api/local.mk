@@ -53,6 +53,10 @@ check_PROGRAMS += tests/api/t_polled
 tests_api_t_polled_SOURCES = tests/api/t_polled.c tests/api/ptl.h
 tests_api_t_polled_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_polled_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_take
+tests_api_t_take_SOURCES = tests/api/t_take.c tests/api/ptl.h
+tests_api_t_take_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_take_LDADD = $(T_LIBS)
 check_PROGRAMS += tests/api/t_busy
 tests_api_t_busy_SOURCES = tests/api/t_busy.c tests/api/ptl.h
 tests_api_t_busy_CPPFLAGS = $(T_CPPFLAGS)
@@ -109,6 +113,13 @@ P3_TESTS += api/bad:tests/api/t_bad:limit=120,valgrind \
 	api/bad-2-private:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=none \
 	api/bad-2-private-poll:tests/api/t_bad:ranks=2,limit=120,env=PTL_ADOPT=none+T_POLL=1 \
 	api/bad-8:tests/api/t_bad:ranks=8,limit=240
+P3_TESTS += api/take:tests/api/t_take:valgrind api/take-2:tests/api/t_take:ranks=2 \
+	api/take-8:tests/api/t_take:ranks=8,limit=120 api/take-2-node:tests/api/t_take:ranks=2,env=PTL_LOCKS=node \
+	api/take-2-private:tests/api/t_take:ranks=2,env=PTL_ADOPT=none \
+	api/take-2-dma:tests/api/t_take:ranks=2,env=PTL_NAL=ap+PTL_SELF_DMA_MIN=512+T_NO_TAKING=1 \
+	api/take-net:tests/api/t_take:ranks=2,pernode=1,limit=120,env=T_NO_TAKING=1 \
+	api/take-ap:tests/api/t_take:ranks=2,pernode=1,limit=120,env=PTL_NAL=ap+T_NO_TAKING=1 \
+	api/take-loop:tests/api/t_take:env=PTL_NAL=loop+T_NO_TAKING=1
 P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_polled:ranks=2 \
 	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
 	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \

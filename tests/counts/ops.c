@@ -86,6 +86,16 @@ static void receive(void)
 	}
 }
 
+/* The same without an entry. */
+static void take(void)
+{
+	ptl_take_np_t t = { .match_id = peer, .match_bits = 7, .ignore_hdr = ~0ull, .start = dst, .length = 8 };
+
+	for (int i = 0; i < n; i++)
+		if (PtlMEMDTake_np(polled, eq, &t, 1) != PTL_OK || t.mlength != 8)
+			bail("PtlMEMDTake_np: not message %d of %d", i, n);
+}
+
 /* who: rank that is measured; before: what the other rank does first */
 static const struct op {
 	const char *name;
@@ -100,6 +110,7 @@ static const struct op {
 	{ "eqget_inbox", 1, eqget, put_inbox, NULL },
 	{ "eqget_empty", 1, eqget_empty, NULL, NULL },
 	{ "receive_inbox", 1, receive, put_inbox, NULL },
+	{ "take_inbox", 1, take, put_inbox, NULL },
 	{ "memdpost", 1, memdpost, NULL, "0" },
 	{ "memdpost_long", 1, memdpost, NULL, "4" },	/* the list has an index */
 };

@@ -10,10 +10,10 @@ multi=$P3_BUILD/tests/common/multi
 lt=("$P3_BUILD/libtool" --mode=execute)
 N=64
 
-ops="put_direct put_inbox get_direct eqget_direct eqget_inbox eqget_empty receive_inbox memdpost memdpost_long"
+ops="put_direct put_inbox get_direct eqget_direct eqget_inbox eqget_empty receive_inbox take_inbox memdpost memdpost_long"
 echo 1..$(($(set -- $ops; echo $#) * 2))
 for op in $ops; do
-	case $op in eqget* | receive* | memdpost*) who=1 ;; *) who=0 ;; esac
+	case $op in eqget* | receive* | take* | memdpost*) who=1 ;; *) who=0 ;; esac
 	"$multi" -n 2 "$src/as_rank" $who "${lt[@]}" valgrind --tool=callgrind --callgrind-out-file=cg.$op \
 		--collect-atstart=no --toggle-collect=counted -- "$P3_BUILD/tests/counts/ops" $op $N >out 2>err </dev/null ||
 		{ cat out err >&2; }

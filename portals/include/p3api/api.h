@@ -792,6 +792,36 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
 int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
 
 /**
+ * PtlMEMDTake_np - take the message that an entry would get, if it is the next one
+ * @base: the entry in front of which such an entry would be posted; in the list of a polled portal
+ * @eq: the queue of its events, and of those of whatever stands in the list
+ * @take: which message, where to; what it was
+ * @looks: how often to look, at least once (0 is as 1); about 10 ns each, and the call returns as soon as there is a
+ *	message
+ *
+ * A receive that is posted when its message is in the inbox already, or waited for at once, needs no entry. The call
+ * does what PtlMEMDPost in front of @base (an entry and a descriptor for one message, both of which unlink themselves,
+ * no START event, no PTL_MD_TRUNCATE) and PtlEQGet of its PUT_END would have done together, without the entry, the
+ * descriptor and the event: it matches, copies, counts and frees the inbox's line. Or it does nothing at all.
+ *
+ * It takes nothing unless @base is the first entry of its list, the portal is a polled one (PtlPTPolled_np), access
+ * control lets everybody put there, the process has one thread, @eq is empty, and the message is the next of its
+ * initiator's, with the bits and header data that are asked for, no remote offset, no acknowledgement asked, and no
+ * longer than take->length. It makes no progress: a program that calls nothing else is to fetch events now and then.
+ *
+ * Return:
+ *   PTL_OK: the message is at take->start
+ *   PTL_EQ_EMPTY: no message of that initiator has come
+ *   PTL_MD_NO_UPDATE: it cannot be had so, now or at all; post an entry (PtlMEMDPost)
+ *   PTL_ME_INVALID: @base does not exist
+ *   PTL_EQ_INVALID: @eq is not a queue of that interface
+ *   PTL_SEGV: @take is NULL
+ * Source: An extension of this library. PtlMESearch of Portals 4 does the like with unexpected messages.
+ * See: PtlMEMDPost, PtlPTPolled_np, ptl_take_np_t
+ */
+int PtlMEMDTake_np(ptl_handle_me_t base, ptl_handle_eq_t eq, ptl_take_np_t *take, unsigned looks);
+
+/**
  * PtlAtomic_np - an atomic operation on a word of another process
  * @get_md: receives what was there, from @get_offset on (a REPLY)
  * @get_offset: first byte of the reply, counted from the descriptor's

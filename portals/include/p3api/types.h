@@ -353,6 +353,28 @@ typedef struct {
 } ptl_event_t;
 
 /**
+ * ptl_take_np_t - which message PtlMEMDTake_np takes, where to, and what it was
+ *
+ * The call writes the last four, and only when it returns PTL_OK.
+ *
+ * Source: An extension of this library.
+ * See: PtlMEMDTake_np
+ */
+typedef struct {
+	ptl_process_id_t match_id;	/* its initiator: a process, or PTL_NID_ANY with PTL_PID_ANY */
+	ptl_match_bits_t match_bits;	/* its match bits, */
+	ptl_match_bits_t ignore_bits;	/* but for these */
+	ptl_hdr_data_t hdr_data;	/* its header data, */
+	ptl_hdr_data_t ignore_hdr;	/* but for these bits */
+	void *start;			/* where its bytes go */
+	ptl_size_t length;		/* bytes there; a longer message is not taken */
+	ptl_process_id_t initiator;	/* who has sent it */
+	ptl_match_bits_t bits;		/* its match bits */
+	ptl_hdr_data_t hdr;		/* its header data */
+	ptl_size_t mlength;		/* its bytes */
+} ptl_take_np_t;
+
+/**
  * ptl_eq_handler_t - function that is run for each event of a queue
  *
  * Source: Portals 3.3, section 3.11.6.
