@@ -39,6 +39,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_memcpy.c \
     src/mpid/ch3/channels/portals/src/ch3_node.c \
     src/mpid/ch3/channels/portals/src/ch3_progress.c \
+    src/mpid/ch3/channels/portals/src/ch3_recv.c \
     src/mpid/ch3/channels/portals/src/ch3_recvq.c \
     src/mpid/ch3/channels/portals/src/ch3_rndv.c \
     src/mpid/ch3/channels/portals/src/ch3_send.c \

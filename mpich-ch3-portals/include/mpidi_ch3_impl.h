@@ -127,6 +127,8 @@ typedef struct MPIDI_PTL_State {
     ptl_handle_eq_t eq_get;     /* replies to our gets */
     ptl_handle_eq_t eq_match;   /* messages matched in Portals */
     int matching;               /* messages are matched in Portals */
+    int direct;                 /* a receive may take its message without an entry */
+    ptl_handle_me_t first;      /* what stands behind the posted receives: ch3_match.c */
     int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
     int eager_long;             /* and long ones leave with their data */
@@ -244,6 +246,7 @@ int MPIDI_PTL_Unpost(MPIR_Request * rreq);
 void MPIDI_PTL_Disown(MPIR_Request * rreq);
 int MPIDI_PTL_Match_event(const ptl_event_t * ev);
 int MPIDI_PTL_Take_matches(void);
+extern int MPIDI_PTL_queue_only;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_CancelSendReq;
 
 /* ch3_match_send.c */
@@ -320,7 +323,22 @@ static inline void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t byt
 int MPIDI_PTL_Coll_init(void);
 void MPIDI_PTL_Coll_fini(void);
 
+/* ch3_recv.c */
+typedef struct {
+    int source, tag;
+    intptr_t length;            /* bytes */
+} MPIDI_PTL_Direct_t;
+int MPIDI_PTL_Recv_direct(void *buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag, int context_id,
+                          MPIR_Comm * comm, unsigned looks, MPIDI_PTL_Direct_t * d);
+
+/* May receives of @comm be tried so? Not where one that was posted is in CH3's queue only. */
+static inline int MPIDI_PTL_Recv_may(const MPIR_Comm * comm)
+{
+    return MPIDI_PTL.direct && MPIDI_PTL_queue_only == 0 && !comm->revoked && !MPIR_IS_THREADED;
+}
+
 /* ch3_recvq.c */
+int MPIDI_PTL_Recvq_clear(int source, int tag, int context_id);
 void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
 void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes);
 void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc);

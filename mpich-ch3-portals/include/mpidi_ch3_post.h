@@ -32,6 +32,11 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking);
 #pragma weak MPID_Recvq_unexpected_head_ptr
 #endif
 
+/* Likewise: ch3_recv.c */
+#ifndef MPIDI_PTL_OWNS_RECV
+#pragma weak MPID_Recv
+#endif
+
 /* MPID_Barrier and so on, static in mpid_coll.h: from here on every caller calls the channel. See ch3_coll.c. */
 int MPIDI_PTL_Barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root, MPIR_Comm * comm,

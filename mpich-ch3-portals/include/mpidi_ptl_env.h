@@ -37,6 +37,9 @@
     X(eager_long, FLAG, "MPICH_PTL_EAGER_LONG", 0, 1, 0, 0, "",                                                     \
       "Longer messages travel with their data, too, straight into the memory of a receive that is posted (as with "  \
       "MPICH_PTL_BYPASS, which this includes); for any other the data are left out, and fetched later.")             \
+    X(direct_recv, FLAG, "MPICH_PTL_DIRECT_RECV", 0, 1, 1, 0, "",                                                   \
+      "A receive whose short message has come already, or comes while MPI_Recv looks for it, takes it from the inbox " \
+      "(PtlMEMDTake_np); 0: each receive is posted in Portals' match list first.")                                   \
     X(unex_buffer_size, BYTES, "MPICH_UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, 60 << 20, "",                    \
       "How much of the messages that no receive was posted for is kept, with their data.")                          \
     X(unex_events, NUM, "MPICH_PTL_UNEX_EVENTS", 64, 1 << 20, 20480, 20480, "events",                               \

@@ -46,9 +46,8 @@ struct room {
     struct room *next;
 };
 static struct room *rooms[KINDS];
-static ptl_handle_me_t marker;
 static intptr_t taken[MPIDI_PTL_OVERFLOWS];     /* bytes of messages that each overflow buffer has taken */
-static int queue_only;          /* posted receives that are not in Portals */
+int MPIDI_PTL_queue_only;       /* posted receives that are not in Portals */
 
 static size_t length_of(int kind)
 {
@@ -151,15 +150,15 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
     ch->in_portals = FALSE;
     ch->disowned = FALSE;
     ch->queue_only = FALSE;
-    if (unlikely(queue_only > 0) || unlikely(!place(rreq, &md)))
+    if (unlikely(MPIDI_PTL_queue_only > 0) || unlikely(!place(rreq, &md)))
         goto in_queue_only;
     if (MPIDI_PTL.hybrid && ch->user_sz <= MPIDI_PTL.short_max) {
         free_room(ch);
         return TRUE;
     }
     ignore.whole |= MPIDI_PTL.no_tag;
-    rc = PtlMEMDPost(MPIDI_PTL.ni, marker, any, rreq->dev.match.whole & ~ignore.whole, ignore.whole, PTL_UNLINK,
-                     PTL_INS_BEFORE, md, PTL_UNLINK, &me, &ch->md, MPIDI_PTL.eq_match);
+    rc = PtlMEMDPost(MPIDI_PTL.ni, MPIDI_PTL.first, any, rreq->dev.match.whole & ~ignore.whole, ignore.whole,
+                     PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK, &me, &ch->md, MPIDI_PTL.eq_match);
     if (likely(rc == PTL_OK)) {
         ch->in_portals = TRUE;
         return TRUE;
@@ -171,7 +170,7 @@ int MPIDI_PTL_Post(MPIR_Request * rreq)
 
   in_queue_only:
     ch->queue_only = TRUE;
-    queue_only++;
+    MPIDI_PTL_queue_only++;
     return TRUE;
 }
 
@@ -181,7 +180,7 @@ int MPIDI_PTL_Unpost(MPIR_Request * rreq)
     MPIDI_PTL_Request_t *ch = REQ_CH(rreq);
 
     if (!ch->in_portals) {
-        queue_only -= ch->queue_only;
+        MPIDI_PTL_queue_only -= ch->queue_only;
         return TRUE;
     }
     if (PtlMDUnlink(ch->md) != PTL_OK) {
@@ -259,7 +258,7 @@ static int proposed(MPIDI_VC_t * vc, const ptl_event_t * ev)
         MPIR_Request_free(rreq);
     } else {
         ch->queue_only = TRUE;
-        queue_only++;
+        MPIDI_PTL_queue_only++;
     }
     return ev->ni_fail_type != PTL_NI_OK ? MPI_SUCCESS : MPIDI_PTL_PktHandler_Rts(vc, &pkt, NULL, &len, &unused);
 }
@@ -373,7 +372,7 @@ static int post_overflow(char *buf)
         return MPIDI_PTL_Attach(MPIDI_PTL_PT_MATCH, 0,
                                 MPIDI_PTL.eager_long ? ~MPIDI_PTL_LONG_BIT : ~(ptl_match_bits_t) 0, PTL_INS_AFTER,
                                 PTL_UNLINK, md);
-    rc = PtlMEInsert(marker, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
+    rc = PtlMEInsert(MPIDI_PTL.first, any, 0, ~(ptl_match_bits_t) 0, PTL_UNLINK, PTL_INS_AFTER, &me);
     MPIDI_PTL_CHECK(rc, "PtlMEInsert");
     rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
     MPIDI_PTL_CHECK(rc, "PtlMDAttach");
@@ -488,7 +487,7 @@ int MPIDI_PTL_Match_init(int n_ranks)
         rc = PtlPTPolled_np(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, 1);
         MPIDI_PTL_CHECK(rc, "PtlPTPolled_np");
     }
-    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &marker);
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &MPIDI_PTL.first);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
     MPIDI_PTL.overflow = MPL_malloc(MPIDI_PTL_OVERFLOWS * MPIDI_PTL.overflow_sz, MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.overflow, mpi_errno, MPI_ERR_OTHER, "**nomem");
@@ -497,6 +496,7 @@ int MPIDI_PTL_Match_init(int n_ranks)
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Credit_room(MPIDI_PTL.overflow_sz - MPIDI_PTL.short_max);
     }
+    MPIDI_PTL.direct = MPIDI_PTL_env.direct_recv && !MPIDI_PTL.hybrid && !MPIDI_PTL.bypass;
     if (MPIDI_PTL.eager_long) {
         mpi_errno = MPIDI_PTL_Long_init();
         MPIR_ERR_CHECK(mpi_errno);

@@ -19,6 +19,8 @@
 #include "mpidi_ch3_impl.h"
 
 #define INDEX_FROM      32
+#define LOOK_FROM       2       /* receives posted between two looks for their messages: see settle_posted() */
+#define LOOK_TO         64
 #define FIRST_CHAINS    256     /* a power of 2; doubled when chains have two requests on average */
 
 /* Which parts a key leaves out: the kind of a receive, the number of a table of messages. */
@@ -340,6 +342,18 @@ int MPIDI_CH3U_Recvq_init(void)
     return MPI_SUCCESS;
 }
 
+/* Is no receive posted, and is there no unexpected message for such a one? */
+int MPIDI_PTL_Recvq_clear(int source, int tag, int context_id)
+{
+    int kind;
+    uint64_t key;
+
+    if (likely(unexpected.head == NULL))
+        return posted.head == NULL;
+    key = key_of(source, tag, context_id, &kind);
+    return posted.head == NULL && find_unexpected(key, kind) == NULL;
+}
+
 /* MPI_Probe and MPI_Iprobe: is there a message? */
 int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
 {
@@ -461,18 +475,80 @@ static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Requ
     goto fn_exit;
 }
 
-/* MPI_Recv and MPI_Irecv: take the message that is there, or post a new receive. An error is that request's. */
+/*
+ * Receives that were posted stand before the next one, which then cannot have its message without an entry. When they
+ * have theirs it can: look now and then, less often while receives are posted ahead of the messages.
+ */
+static int settle_posted(void)
+{
+    static unsigned wait = LOOK_FROM, left = LOOK_FROM;
+    int mpi_errno = MPI_SUCCESS, rc = PTL_OK, n = 0;
+    ptl_event_t ev;
+
+    if (likely(--left > 0))
+        return MPI_SUCCESS;
+    while (posted.head != NULL) {
+        rc = PtlEQGet(MPIDI_PTL.eq_match, &ev);
+        if (rc == PTL_EQ_EMPTY)
+            break;
+        MPIDI_PTL_CHECK(rc, "PtlEQGet");
+        mpi_errno = MPIDI_PTL_Handle_event(&ev);
+        MPIR_ERR_CHECK(mpi_errno);
+        n++;
+    }
+    wait = n > 0 ? LOOK_FROM : MPL_MIN(2 * wait, LOOK_TO);
+
+  fn_exit:
+    left = wait;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not. */
+static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
+                                     MPI_Aint user_count, MPI_Datatype datatype)
+{
+    MPIR_Request *rreq;
+    MPIDI_PTL_Direct_t d;
+
+    if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) ||
+        !MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d))
+        return NULL;
+    rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
+    rreq->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    rreq->status.MPI_SOURCE = d.source;
+    rreq->status.MPI_TAG = d.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, d.length);
+    rreq->dev.recv_data_sz = d.length;
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+    MPIR_cc_set(&rreq->cc, 0);
+    MPIR_Object_set_ref(rreq, 1);
+    return rreq;
+}
+
+/*
+ * MPI_Recv and MPI_Irecv: take the message that is there, or post a new receive. An error is that request's. A receive
+ * that was not found, but is complete, has had its message meanwhile.
+ */
 MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
                                           MPI_Aint user_count, MPI_Datatype datatype, int *foundp)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Request *rreq = take_unexpected(source, tag, context_id, comm);
+    MPIR_Request *rreq;
     MPIDI_VC_t *vc;
 
+    if (MPIDI_PTL.direct && posted.head != NULL)
+        mpi_errno = settle_posted();
+    rreq = take_unexpected(source, tag, context_id, comm);
     *foundp = rreq != NULL;
     if (rreq == NULL) {
+        rreq = received(source, tag, context_id, comm, user_buf, user_count, datatype);
+        if (rreq != NULL)
+            return rreq;
         rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
-        if (MPIDI_PTL.matching)
+        if (MPIDI_PTL.matching && likely(mpi_errno == MPI_SUCCESS))
             mpi_errno = post(source, tag, context_id, comm, &rreq, foundp);
     }
     if (*foundp) {

@@ -2,11 +2,13 @@
 /*
  * mpi_ops.c - MPI_Send and MPI_Recv of 8 bytes, N times inside counted(); or ping-pongs without system calls
  *
- *	mpi_ops send|recv N		two ranks; 0 sends, 1 receives what has all arrived already
+ *	mpi_ops send|recv|take N	two ranks; 0 sends, 1 receives what has all arrived already (take: in the inbox)
  *	mpi_ops syscalls		TAP of rank 0: batches of ping-pongs with no system call in either rank
  */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "syscalls.h"
 
@@ -84,6 +86,19 @@ static void syscalls(void)
 	_exit(bad);
 }
 
+/* Rank 1 waits until rank 0 has sent, without a call of MPI: that would fetch what is in the inbox. */
+static void told(int round)
+{
+	char name[16];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "sent.%d", round);
+	if (rank == 0 && (f = fopen(name, "w")))
+		fclose(f);
+	while (access(name, F_OK))
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	void (*fn)(void);
@@ -107,14 +122,17 @@ int main(int argc, char **argv)
 			else
 				fn();
 		}
-		MPI_Barrier(MPI_COMM_WORLD);	/* all messages are in the inbox */
+		if (!strcmp(argv[1], "take"))
+			told(round);
+		else
+			MPI_Barrier(MPI_COMM_WORLD);	/* all messages are in the inbox */
 		if (rank == 1) {
 			int flag;
 
 			/* and now in the queue of unexpected ones: the barrier does not look there */
-			for (int i = 0; i < 100; i++)
+			for (int i = 0; i < 100 && strcmp(argv[1], "take"); i++)
 				MPI_Iprobe(0, 1 << 20, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-			if (round == 2 && !strcmp(argv[1], "recv"))
+			if (round == 2 && strcmp(argv[1], "send"))
 				counted(fn);
 			else
 				fn();

@@ -3,6 +3,7 @@
  * What settings do, as a program sees it; tests/mpich/env sets them and compares what is printed.
  *
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
+ *	t_env posts		are receives posted whose messages are in the inbox?
  *	t_env bypass		is a message taken while the receiver is not in MPI?
  *	t_env long		is a long message, contiguous or not, whose receiver is not in MPI?
  *	t_env transport		does a short send wait for its receive, and is a long message fetched by its receiver?
@@ -125,6 +126,56 @@ static void bypass(void)
 	MPI_Wait(&req, MPI_STATUS_IGNORE);
 	CHECK(m_rank != 1 || x[0] == 77);
 	PtlNIFini(ni);
+}
+
+/* MPI's own calls come here, as PtlGetRegion below. */
+static int n_posts;
+
+int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits,
+		ptl_match_bits_t ignore, ptl_unlink_t me_unlink, ptl_ins_pos_t pos, ptl_md_t md, ptl_unlink_t md_unlink,
+		ptl_handle_me_t *me, ptl_handle_md_t *mdh, ptl_handle_eq_t eq)
+{
+	static __typeof__(PtlMEMDPost) *real;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "PtlMEMDPost");
+	n_posts++;
+	return real(ni, base, id, bits, ignore, me_unlink, pos, md, md_unlink, me, mdh, eq);
+}
+
+/* Half of them wait in MPI_Recv, half in MPI_Wait; a message at a time is a receive's, and the next that comes. */
+static void posts(void)
+{
+	char buf[8] = "1234567", got[8];
+	MPI_Request req;
+	MPI_Status st;
+
+	leave();
+	n_posts = 0;
+	if (m_rank == 0) {
+		for (int i = 0; i < 40; i++) {
+			buf[0] = (char)i;
+			MPI_Send(buf, i % 8, MPI_BYTE, 1, i, MPI_COMM_WORLD);
+		}
+		say(sent);
+		return;
+	}
+	wait_until(sent);
+	for (int i = 0; i < 40; i++) {
+		int n;
+
+		memset(got, 0, 8);
+		if (i % 2) {
+			MPI_Recv(got, 8, MPI_BYTE, i % 3 ? 0 : MPI_ANY_SOURCE, i % 5 ? i : MPI_ANY_TAG,
+				 MPI_COMM_WORLD, &st);
+		} else {
+			MPI_Irecv(got, 8, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req);
+			MPI_Wait(&req, &st);
+		}
+		MPI_Get_count(&st, MPI_BYTE, &n);
+		CHECK(n == i % 8 && st.MPI_TAG == i && st.MPI_SOURCE == 0 && (n == 0 || got[0] == i), "message %d", i);
+	}
+	printf("posts %s\n", n_posts ? "some" : "none");
 }
 
 /* The receives are posted: contiguous, not, none. Rank 1 looks into its memory before it calls MPI again. */
@@ -252,7 +303,6 @@ static void leaves(int bytes)
 	free(in);
 }
 
-/* MPI's own calls come here. */
 static int n_gets;
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t len, ptl_process_id_t id, ptl_pt_index_t pt,
@@ -438,6 +488,8 @@ int main(int argc, char **argv)
 		long_ones();
 	else if (argc > 1 && !strcmp(argv[1], "bypass"))
 		bypass();
+	else if (argc > 1 && !strcmp(argv[1], "posts"))
+		posts();
 	else if (argc > 1 && !strcmp(argv[1], "transport"))
 		transport();
 	else if (argc > 1 && !strcmp(argv[1], "wait"))
