@@ -14,6 +14,14 @@
 #define FETCH 4		/* lines */
 #define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
 
+bool p3l_open_to_all(const struct p3l_ni *ni)
+{
+	const struct p3l_ac *ac = &ni->ac[0];
+
+	return ac->uid == ni->uid && ac->jid == PTL_JID_ANY && ac->nid == PTL_NID_ANY && ac->pid == PTL_PID_ANY &&
+	       ac->pt == PTL_PT_INDEX_ANY;
+}
+
 /* Look at the first ME of list @pt, under its lock or as its only user. False: it is for the long way. */
 static __attribute__((__noinline__)) bool learn(struct p3l_ni *ni, uint32_t pt, const struct p3l_sink *sink)
 {

@@ -577,13 +577,7 @@ static inline void p3l_lane_unlock(struct p3l_lane_hdr *l)
 
 /* hot.c */
 /* Does access control let everybody put to every list? What is kept of that is good until pt.changes counts on. */
-static inline bool p3l_open_to_all(const struct p3l_ni *ni)
-{
-	const struct p3l_ac *ac = &ni->ac[0];
-
-	return ac->uid == ni->uid && ac->jid == PTL_JID_ANY && ac->nid == PTL_NID_ANY && ac->pid == PTL_PID_ANY &&
-	       ac->pt == PTL_PT_INDEX_ANY;
-}
+bool p3l_open_to_all(const struct p3l_ni *ni);
 void p3l_known_event(const struct p3l_known *k, struct p3l_slot *ev);	/* add what @k says to an event it was left out of */
 int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_hdr *lane, uint32_t slot,
 		  struct p3l_sink *sink, bool burst);
