@@ -29,6 +29,7 @@ struct pid_table {
 
 struct priv {
 	uint32_t *pids;			/* table->pid */
+	uint32_t searched;		/* slot of the last pid that had to be searched for */
 	struct pid_table *table;
 	uint64_t region_len;
 	struct p3l_stats *stats;	/* of our own sends */
@@ -50,7 +51,7 @@ struct priv {
 	struct { struct p3l_lane_hdr *lane; uint32_t slot, idle; } hot[HOT_MAX];
 };
 
-static inline struct priv *priv_of(struct nal_ni *ni)
+static inline struct priv *priv_of(const struct nal_ni *ni)
 {
 	return ni->nal_priv;
 }

@@ -61,24 +61,29 @@ struct nal_peer *nal_peer_lookup(struct nal_ni *ni, uint32_t slot)
 	return p;
 }
 
-/* Most jobs' pids count up from the first rank's. */
-static inline uint32_t guess_slot(const uint32_t *pids, uint32_t pid)
+/* The rank with @pid, very likely: pids count up from the first rank's, most times. Else the one searched for last. */
+static inline uint32_t guess_slot(const struct nal_ni *ni, uint32_t pid)
 {
-	return pid - p3_load(&pids[0]);
+	const struct priv *pv = priv_of(ni);
+	uint32_t slot = pid - p3_load(&pv->pids[0]);
+
+	return p3_likely(slot < ni->n_peers && pv->pids[slot] == pid) ? slot : pv->searched;
 }
 
 static int nal_find(struct nal_ni *ni, ptl_process_id_t id)
 {
-	const uint32_t *pids = priv_of(ni)->pids;
-	uint32_t guess = guess_slot(pids, id.pid);
+	struct priv *pv = priv_of(ni);
+	uint32_t slot = guess_slot(ni, id.pid);
 
 	if (p3_unlikely(id.nid != ni->l->nid))
 		return -1;
-	if (p3_likely(guess < ni->n_peers && pids[guess] == id.pid))
-		return (int)guess;
-	for (guess = 0; guess < ni->n_peers; guess++)
-		if (pids[guess] == id.pid)
-			return (int)guess;
+	if (p3_likely(pv->pids[slot] == id.pid))
+		return (int)slot;
+	for (slot = 0; slot < ni->n_peers; slot++)
+		if (pv->pids[slot] == id.pid) {
+			p3_store(&pv->searched, slot);
+			return (int)slot;
+		}
 	return -1;
 }
 
@@ -590,8 +595,8 @@ static inline __attribute__((always_inline)) int put_line(bool asks, PUT_ARGS)
 {
 	struct nal_ni *ni = p3a_open_ni;
 	struct priv *pv = priv_of(ni);
-	uint32_t slot = guess_slot(pv->pids, target.pid), was = P3L_W_POLL;
-	struct nal_peer *p = &ni->peer[slot];	/* the caller has looked: it is one */
+	uint32_t slot = guess_slot(ni, target.pid), was = P3L_W_POLL;
+	struct nal_peer *p = &ni->peer[slot];
 	struct p3l_ref ref = nal_ref(ni, mdh);
 	const struct p3l_md *md = p3l_md(ni->l, ref.idx);
 	const uint32_t plain = P3L_MD_PLAIN | P3L_MD_USED;
@@ -647,13 +652,9 @@ static __attribute__((noinline)) int put_line_asks(PUT_ARGS)
 int nal_put_usual(PUT_ARGS)
 {
 	struct nal_ni *ni = p3a_open_ni;
-	uint32_t slot = guess_slot(priv_of(ni)->pids, target.pid);
-	const struct nal_peer *p;
+	const struct nal_peer *p = &ni->peer[guess_slot(ni, target.pid)];
 
-	if (p3_unlikely(slot >= ni->n_peers || pt >= P3L_MAX_PT))
-		return ni->put_any(AS_IT_CAME);
-	p = &ni->peer[slot];
-	if (p3_unlikely(!p->small || !p->l))
+	if (p3_unlikely(pt >= P3L_MAX_PT || !p->small || !p->l))
 		return ni->put_any(AS_IT_CAME);
 	if (p3l_pt_polled(p->l, pt))		/* M:polled.look */
 		return put_line_polled(AS_IT_CAME);
