@@ -188,6 +188,12 @@ static inline struct p3l_ref nal_ref(const struct nal_ni *ni, ptl_handle_any_t h
 bool nal_own_there(uint64_t addr, uint64_t len, bool to_write);
 /* Such a copy, between @buf and @addr; a long one by the kernel, which looks while it copies. False: not there. */
 bool nal_own_copy(bool to, uint64_t addr, void *buf, uint64_t len);
+/*
+ * fr_engine.copy of a frame engine in the process whose memory it is; @buf NULL: only look. What its owner has adopted is
+ * there; of any other memory the kernel is asked, which knows.
+ */
+struct fr_engine;
+bool nal_own_frame(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
 
 /*
  * For NALs that stand before nal/smartmap and have somebody who can copy between ranks of the node: a long put or get is

@@ -268,21 +268,6 @@ static int no_link(void *ctx, struct fr_peer *p, const uint8_t *hdr, const void 
 
 static const struct fr_link rank_link = { .send = no_link };
 
-static bool own_copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
-{
-	void *at = (void *)(uintptr_t)addr;
-
-	if (!buf)
-		return nal_own_there(addr, len, to);
-	if (!direct)
-		return nal_own_copy(to, addr, buf, len);
-	if (to)
-		smartmap_copy(at, buf, len);
-	else
-		smartmap_copy(buf, at, len);
-	return true;
-}
-
 static void own_ended(void *arg, uint32_t token)
 {
 	ap_ended(arg, token - 1);
@@ -301,7 +286,7 @@ static struct fr_engine *borrow(struct ap *ap)
 	e->env = ap->env;
 	e->link = &rank_link;
 	e->ctx = NULL;
-	e->copy = own_copy;
+	e->copy = nal_own_frame;
 	e->reaches = NULL;
 	e->wake = NULL;
 	e->ended = own_ended;

@@ -115,22 +115,6 @@ static uint32_t link_send_some(void *ctx, struct fr_peer *p, const struct wire_f
 
 static const struct fr_link tcp_link = { .send = link_send, .send_some = link_send_some, .breaks = true };
 
-/* Memory that its owner has adopted is there; any other is asked of the kernel, which knows. */
-static bool copy(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
-{
-	void *at = (void *)(uintptr_t)addr;
-
-	if (!buf)
-		return nal_own_there(addr, len, to);
-	if (!direct)
-		return nal_own_copy(to, addr, buf, len);
-	if (to)
-		smartmap_copy(at, buf, len);
-	else
-		smartmap_copy(buf, at, len);
-	return true;
-}
-
 static void wake(void *arg)
 {
 	struct gp *gp = arg;
@@ -523,7 +507,7 @@ static int run(struct gp *gp)
 
 	fr_init(gp->e, gp->ni->l, &gp->ni->env, &tcp_link, gp, RTO_NS, DELAY_NS);
 	gp->e->env.single = false;
-	gp->e->copy = copy;
+	gp->e->copy = nal_own_frame;
 	gp->e->wake = wake;
 	gp->e->wake_arg = gp;
 	gp->e->more = more;

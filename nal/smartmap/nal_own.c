@@ -83,6 +83,22 @@ bool nal_own_copy(bool to, uint64_t addr, void *buf, uint64_t len)
 	return true;
 }
 
+bool nal_own_frame(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct)
+{
+	void *at = (void *)(uintptr_t)addr;
+
+	(void)e;
+	if (!buf)
+		return nal_own_there(addr, len, to);
+	if (!direct)
+		return nal_own_copy(to, addr, buf, len);
+	if (to)
+		smartmap_copy(at, buf, len);
+	else
+		smartmap_copy(buf, at, len);
+	return true;
+}
+
 bool nal_own_region_there(struct nal_ni *ni, const struct region *r, uint64_t n, bool to_write)
 {
 	struct p3l_walk w;
