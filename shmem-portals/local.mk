@@ -25,7 +25,8 @@ include_HEADERS += shmem-portals/include/shmem_legacy.h shmem-portals/include/sh
 	shmem-portals/include/shmemx_protos.h
 shmemmpp_HEADERS += shmem-portals/include/mpp/pshmem.h shmem-portals/include/mpp/shmemx.h \
 	shmem-portals/include/mpp/pshmemx.h
-shmem_portals_libsma_la_SOURCES += shmem-portals/src/legacy.c shmem-portals/src/legacy_coll.c
+shmem_portals_libsma_la_SOURCES += shmem-portals/src/legacy.c shmem-portals/src/legacy_coll.c \
+	shmem-portals/src/team_x.c shmem-portals/src/coll_movev.c
 
 # The bindings of Fortran need no Fortran compiler; the second library has them for a default INTEGER and REAL of 8 bytes.
 lib_LTLIBRARIES += shmem-portals/libsma_d64.la
@@ -47,7 +48,7 @@ dist_man_MANS += shmem-portals/man/oshcc.1 shmem-portals/man/oshc++.1 shmem-port
 	shmem-portals/man/intro_shmem.3 shmem-portals/man/shmem_init.3 shmem-portals/man/shmem_malloc.3 \
 	shmem-portals/man/shmem_put.3 shmem-portals/man/shmem_atomic.3 shmem-portals/man/shmem_wait.3 \
 	shmem-portals/man/shmem_ctx.3 shmem-portals/man/shmem_team.3 shmem-portals/man/shmem_broadcast.3 \
-	shmem-portals/man/shmem_legacy.3 shmem-portals/man/shmem_fortran.3
+	shmem-portals/man/shmem_legacy.3 shmem-portals/man/shmemx.3 shmem-portals/man/shmem_fortran.3
 EXTRA_DIST += shmem-portals/README.md shmem-portals/tools/oshcc.in shmem-portals/tools/oshrun.in shmem-portals/sma.pc.in
 CLEANFILES += $(shmem_compilers) shmem-portals/oshrun shmem-portals/sma.pc shmem-portals/shmem-portals.pc
 shmem_fill = $(AM_V_GEN)$(MKDIR_P) shmem-portals && sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \

@@ -250,6 +250,9 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("SHMEM_COLL_OPT_OFF", "1, or names with commas between", "",			\
 	  "collectives of SHMEM that go the simple way, for comparison",		\
 	  "shmem-portals/src/coll.c")							\
+	V("SHMEM_ALLTOALLV_TSIZE_CHK", "none, abort, trunc", "none",			\
+	  "what shmemx_alltoallv does with more data than there is room for",		\
+	  "shmem-portals/src/coll.c")							\
 	V("SHMEM_BARRIER_ALGORITHM", "auto, counter, dissem", "auto",			\
 	  "how the PEs of a node meet",							\
 	  "shmem-portals/src/coll.c")							\

@@ -80,6 +80,25 @@ void SHMEMI_(short_add)(short *dest, short value, int pe);
 void SHMEMI_(short_inc)(short *dest, int pe);
 
 /*
+ * Atomic operations with a handle, which says nothing, as those of put_nb: done, and the old value at @fetch, behind
+ * the next shmem_quiet().
+ */
+#define SHMEMI_SWAP_NB(N, T)									\
+	void SHMEMI_(N##_swap_nb)(T *fetch, T *dest, T value, int pe, void **handle);
+#define SHMEMI_AMO_NB(N, T)									\
+	void SHMEMI_(N##_add_nb)(T *dest, T value, int pe, void **handle);			\
+	void SHMEMI_(N##_inc_nb)(T *dest, int pe, void **handle);				\
+	void SHMEMI_(N##_fadd_nb)(T *fetch, T *dest, T value, int pe, void **handle);		\
+	void SHMEMI_(N##_finc_nb)(T *fetch, T *dest, int pe, void **handle);			\
+	void SHMEMI_(N##_cswap_nb)(T *fetch, T *dest, T cond, T value, int pe, void **handle);
+SHMEMI_TYPES_OLD_EXT(SHMEMI_SWAP_NB)
+SHMEMI_TYPES_OLD(SHMEMI_AMO_NB)
+SHMEMI_SWAP_NB(short, short)
+SHMEMI_AMO_NB(short, short)
+#undef SHMEMI_AMO_NB
+#undef SHMEMI_SWAP_NB
+
+/*
  * An event is a symmetric long, 0 at first, and one for the whole job, as a lock is. set posts it, behind the caller's
  * earlier puts; it stays posted until a PE clears it. test: 1 or 0; wait returns at once when it is posted already.
  */
@@ -103,6 +122,9 @@ void SHMEMI_(broadcast)(void *dest, const void *source, size_t nelems, int PE_ro
 			int PE_size, long *pSync);
 void SHMEMI_(broadcast128)(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
 			   int logPE_stride, int PE_size, long *pSync);
+
+/* Of a team; pSync is not used. */
+void SHMEMI_(team_barrier)(shmem_team_t team, long *pSync);
 
 /* For machines whose caches the programmer looked after; nothing is to be done where they are coherent. */
 void SHMEMI_(set_cache_inv)(void);

@@ -41,20 +41,36 @@ static unsigned linear_bit(const char *s, size_t len)
 	return 0;
 }
 
+static int choice(const char *s, const char *const *names, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcasecmp(s, names[i]))
+			return i;
+	return -1;
+}
+
 int shmemi_coll_settings(void)
 {
 	static const char *const barriers[] = { "auto", "counter", "dissem" };
+	static const char *const checks[] = { "none", "abort", "trunc" };
 	const char *off = getenv("SHMEM_COLL_OPT_OFF"), *bar = getenv("SHMEM_BARRIER_ALGORITHM");
-	unsigned i;
+	const char *check = getenv("SHMEM_ALLTOALLV_TSIZE_CHK");
+	int i;
 
 	shmemi_kernels_start();
 	shmemi_barrier_how = SHMEMI_BARRIER_AUTO;
 	if (bar) {
-		for (i = 0; i < 3 && strcasecmp(bar, barriers[i]); i++)
-			;
-		if (i == 3)
+		i = choice(bar, barriers, 3);
+		if (i < 0)
 			return bad_setting("SHMEM_BARRIER_ALGORITHM", bar, "auto, counter or dissem");
 		shmemi_barrier_how = (enum shmemi_barrier_how)i;
+	}
+	shmemi_size_check = SHMEMI_SIZE_NONE;
+	if (check) {
+		i = choice(check, checks, 3);
+		if (i < 0)
+			return bad_setting("SHMEM_ALLTOALLV_TSIZE_CHK", check, "none, abort or trunc");
+		shmemi_size_check = (enum shmemi_size_check)i;
 	}
 	shmemi_linear = 0;
 	if (!off || !strcmp(off, "0"))

@@ -98,6 +98,10 @@ extern enum shmemi_barrier_how shmemi_barrier_how;
 extern unsigned shmemi_linear;		/* 1 << SHMEMI_COLL_... */
 #define SHMEMI_LINEAR(name) __builtin_expect(shmemi_linear >> SHMEMI_COLL_##name & 1, 0)
 
+/* SHMEM_ALLTOALLV_TSIZE_CHK: what is done with more data than the receiver has room for. */
+enum shmemi_size_check { SHMEMI_SIZE_NONE, SHMEMI_SIZE_ABORT, SHMEMI_SIZE_TRUNC };
+extern enum shmemi_size_check shmemi_size_check;
+
 /* coll.c: read them; -1: one makes no sense, and it has said so. */
 int shmemi_coll_settings(void);
 

@@ -340,7 +340,7 @@ int pshmemx_heap_status(const void *ptr)
 		return -3;		/* the library's own */
 	return !used ? -4 : off == begin ? 0 : -5;
 }
-extern __typeof__(pshmemx_heap_status) shmemx_heap_status __attribute__((weak, alias("pshmemx_heap_status")));
+SHMEMI_X_ALIAS(heap_status);
 
 static void no_block(const char *routine, const void *ptr)
 {

@@ -364,6 +364,7 @@ int pshmem_init_thread(int requested, int *provided)
 			       "SHMEM_DEBUG           set: check each range that is read or written\n"
 			       "SMA_...               older names of these, and XT_SYMMETRIC_HEAP_SIZE of the size; SHMEM_... goes before\n"
 			       "SHMEM_BARRIER_ALGORITHM  auto (default), counter, dissem\n"
+			       "SHMEM_ALLTOALLV_TSIZE_CHK  none (default), abort, trunc: more data than there is room for\n"
 			       "SHMEM_COLL_OPT_OFF    collectives that go the simple way, for comparison: 1 for all, or names of\n"
 			       "                      broadcast,collect,fcollect,alltoall,alltoalls,reduce,scan\n"
 			       "Settings of Portals and SMARTMAP: ptl_info -c\n", shmemi.heap_size - SHMEMI_RESERVED);

@@ -17,7 +17,6 @@
 
 /* Names without the prefix: pX is the routine, X the weak name. */
 #define OLD_ALIAS(name) extern __typeof__(p##name) name __attribute__((weak, alias("p" #name)))
-#define X_ALIAS(name) extern __typeof__(pshmemx_##name) shmemx_##name __attribute__((weak, alias("pshmemx_" #name)))
 
 /* ---- start, end, who ---- */
 
@@ -86,7 +85,7 @@ int pshmemx_init_thread(int level)
 
 	return pshmem_init_thread(level, &provided) ? -1 : provided;
 }
-X_ALIAS(init_thread);
+SHMEMI_X_ALIAS(init_thread);
 
 int pshmemx_query_thread(void)
 {
@@ -95,36 +94,36 @@ int pshmemx_query_thread(void)
 	pshmem_query_thread(&provided);
 	return provided;
 }
-X_ALIAS(query_thread);
+SHMEMI_X_ALIAS(query_thread);
 
 void pshmemx_thread_register(void)
 {
 }
-X_ALIAS(thread_register);
+SHMEMI_X_ALIAS(thread_register);
 
 void pshmemx_thread_unregister(void)
 {
 	pshmem_quiet();
 }
-X_ALIAS(thread_unregister);
+SHMEMI_X_ALIAS(thread_unregister);
 
 void pshmemx_thread_fence(void)
 {
 	pshmem_fence();
 }
-X_ALIAS(thread_fence);
+SHMEMI_X_ALIAS(thread_fence);
 
 void pshmemx_thread_quiet(void)
 {
 	pshmem_quiet();
 }
-X_ALIAS(thread_quiet);
+SHMEMI_X_ALIAS(thread_quiet);
 
 void pshmemx_local_complete(void)
 {
 	pshmem_quiet();			/* which is more */
 }
-X_ALIAS(local_complete);
+SHMEMI_X_ALIAS(local_complete);
 
 void pshmemx_pe_quiet(int pe)
 {
@@ -132,7 +131,7 @@ void pshmemx_pe_quiet(int pe)
 		shmemi_bad_pe("shmemx_pe_quiet", pe);
 	pshmem_quiet();
 }
-X_ALIAS(pe_quiet);
+SHMEMI_X_ALIAS(pe_quiet);
 
 /* ---- heap ---- */
 
@@ -262,25 +261,34 @@ NB(put64_nb, put64_nbi, void)
 NB(put128_nb, put128_nbi, void)
 NB(putmem_nb, putmem_nbi, void)
 
+/* A put and a value for a word there, by Cray's names; whether the put is waited for is the other routine's affair. */
+#define SIGNAL(NAME, OF, T)									\
+	void pshmemx_##NAME(T *dest, const T *source, size_t n, uint64_t *sig_addr, uint64_t signal, int pe)	\
+	{											\
+		pshmem_##OF(dest, source, n, sig_addr, signal, SHMEM_SIGNAL_SET, pe);		\
+	}											\
+	SHMEMI_X_ALIAS(NAME);
+#define SIGNALS(NAME, T) SIGNAL(NAME, NAME, T) SIGNAL(NAME##_nb, NAME##_nbi, T)
+SIGNALS(put8_signal, void)
+SIGNALS(put16_signal, void)
+SIGNALS(put32_signal, void)
+SIGNALS(put64_signal, void)
+SIGNALS(put128_signal, void)
+SIGNALS(putmem_signal, void)
+
 #define NB_TYPE(N, T)										\
 	NB(N##_put_nb, N##_put_nbi, T)								\
 	void pshmemx_##N##_put_nb(T *dest, const T *source, size_t n, int pe)			\
 	{											\
 		pshmem_##N##_put_nbi(dest, source, n, pe);					\
 	}											\
-	X_ALIAS(N##_put_nb);									\
+	SHMEMI_X_ALIAS(N##_put_nb);								\
 	void pshmemx_##N##_get_nb(T *dest, const T *source, size_t n, int pe)			\
 	{											\
 		pshmem_##N##_get_nbi(dest, source, n, pe);					\
 	}											\
-	X_ALIAS(N##_get_nb);									\
-	void pshmemx_##N##_put_signal(T *dest, const T *source, size_t n, uint64_t *sig_addr, uint64_t signal, int pe) \
-	{											\
-		pshmem_##N##_put(dest, source, n, pe);						\
-		pshmem_fence();									\
-		pshmem_uint64_atomic_set(sig_addr, signal, pe);					\
-	}											\
-	X_ALIAS(N##_put_signal);
+	SHMEMI_X_ALIAS(N##_get_nb);								\
+	SIGNALS(N##_put_signal, T)
 SHMEMI_TYPES_RMA(NB_TYPE)
 
 /* ---- atomic operations ---- */
@@ -308,7 +316,7 @@ MSWAP(mswap, long, unsigned long)
 /* The same routine by the name of the extension. */
 #define ALSO_X(name)										\
 	extern __typeof__(pshmemx_##name) pshmemx_##name __attribute__((alias("pshmem_" #name)));	\
-	X_ALIAS(name)
+	SHMEMI_X_ALIAS(name)
 
 static uint64_t far_short(const char *routine, enum shmemi_amo op, short *dest, short value, short cond, int pe)
 {
@@ -374,6 +382,114 @@ void pshmem_short_inc(short *dest, int pe)
 }
 SHMEMI_ALIAS(short_inc);
 ALSO_X(short_inc);
+
+/* ---- atomic operations with a handle: behind the next quiet ---- */
+
+static inline void no_handle(void **handle)
+{
+	if (handle)
+		*handle = NULL;
+}
+
+/* Those of 16 bits have no nonblocking forms. */
+static inline void short_fetch_add_nbi(short *fetch, short *dest, short value, int pe)
+{
+	*fetch = pshmem_short_fadd(dest, value, pe);
+}
+
+static inline void short_fetch_inc_nbi(short *fetch, short *dest, int pe)
+{
+	*fetch = pshmem_short_finc(dest, pe);
+}
+
+static inline void short_swap_nbi(short *fetch, short *dest, short value, int pe)
+{
+	*fetch = pshmem_short_swap(dest, value, pe);
+}
+
+static inline void short_compare_swap_nbi(short *fetch, short *dest, short cond, short value, int pe)
+{
+	*fetch = pshmem_short_cswap(dest, cond, value, pe);
+}
+
+/* P and ALIAS: which prefix; ADD, INC, NBI: how the routines are called that do it. */
+#define AMO_SWAP_NB(P, ALIAS, N, T, NBI)							\
+	void P##N##_swap_nb(T *fetch, T *dest, T value, int pe, void **handle)			\
+	{											\
+		NBI##swap_nbi(fetch, dest, value, pe);						\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_swap_nb);
+#define AMO_NB(P, ALIAS, N, T, ADD, INC, NBI)							\
+	void P##N##_add_nb(T *dest, T value, int pe, void **handle)				\
+	{											\
+		ADD(dest, value, pe);								\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_add_nb);									\
+	void P##N##_inc_nb(T *dest, int pe, void **handle)					\
+	{											\
+		INC(dest, pe);									\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_inc_nb);									\
+	void P##N##_fadd_nb(T *fetch, T *dest, T value, int pe, void **handle)			\
+	{											\
+		NBI##fetch_add_nbi(fetch, dest, value, pe);					\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_fadd_nb);									\
+	void P##N##_finc_nb(T *fetch, T *dest, int pe, void **handle)				\
+	{											\
+		NBI##fetch_inc_nbi(fetch, dest, pe);						\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_finc_nb);									\
+	void P##N##_cswap_nb(T *fetch, T *dest, T cond, T value, int pe, void **handle)		\
+	{											\
+		NBI##compare_swap_nbi(fetch, dest, cond, value, pe);				\
+		no_handle(handle);								\
+	}											\
+	ALIAS(N##_cswap_nb);									\
+	AMO_SWAP_NB(P, ALIAS, N, T, NBI)
+#define AMO_NB_X(N, T)										\
+	AMO_NB(pshmemx_, SHMEMI_X_ALIAS, N, T, pshmem_##N##_atomic_add, pshmem_##N##_atomic_inc, pshmem_##N##_atomic_)
+#define AMO_NB_OLD(N, T)									\
+	AMO_NB(pshmem_, SHMEMI_ALIAS, N, T, pshmem_##N##_atomic_add, pshmem_##N##_atomic_inc, pshmem_##N##_atomic_)
+SHMEMI_TYPES_AMO(AMO_NB_X)
+AMO_NB(pshmemx_, SHMEMI_X_ALIAS, short, short, pshmem_short_add, pshmem_short_inc, short_)
+SHMEMI_TYPES_OLD(AMO_NB_OLD)
+AMO_NB(pshmem_, SHMEMI_ALIAS, short, short, pshmem_short_add, pshmem_short_inc, short_)
+AMO_SWAP_NB(pshmemx_, SHMEMI_X_ALIAS, float, float, pshmem_float_atomic_)
+AMO_SWAP_NB(pshmemx_, SHMEMI_X_ALIAS, double, double, pshmem_double_atomic_)
+AMO_SWAP_NB(pshmem_, SHMEMI_ALIAS, float, float, pshmem_float_atomic_)
+AMO_SWAP_NB(pshmem_, SHMEMI_ALIAS, double, double, pshmem_double_atomic_)
+
+/* ---- signals and sessions, by Cray's names ---- */
+
+void pshmemx_signal_set(uint64_t *sig_addr, uint64_t signal, int pe)
+{
+	pshmem_signal_set(sig_addr, signal, pe);
+}
+SHMEMI_X_ALIAS(signal_set);
+
+void pshmemx_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
+{
+	pshmem_ctx_signal_set(ctx, sig_addr, signal, pe);
+}
+SHMEMI_X_ALIAS(ctx_signal_set);
+
+void pshmemx_session_start(shmem_ctx_t ctx, long options)
+{
+	pshmem_ctx_session_start(ctx, options, NULL, 0);
+}
+SHMEMI_X_ALIAS(session_start);
+
+void pshmemx_session_stop(shmem_ctx_t ctx)
+{
+	pshmem_ctx_session_stop(ctx);
+}
+SHMEMI_X_ALIAS(session_stop);
 
 /* ---- events: the variable of PE 0 stands for all ---- */
 

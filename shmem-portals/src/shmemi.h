@@ -198,5 +198,8 @@ void shmemi_net_fence(void);
 
 /* pshmem_X is the routine, shmem_X the weak name that tools take over. */
 #define SHMEMI_ALIAS(name) extern __typeof__(pshmem_##name) shmem_##name __attribute__((weak, alias("pshmem_" #name)))
+/* Those of shmemx.h, for who includes pshmemx.h. */
+#define SHMEMI_X_ALIAS(name) \
+	extern __typeof__(pshmemx_##name) shmemx_##name __attribute__((weak, alias("pshmemx_" #name)))
 
 #endif

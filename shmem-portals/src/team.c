@@ -221,6 +221,11 @@ struct part {
 	bool taken;
 };
 
+/* A member of the parent that has chosen our colour: its key and number. */
+struct choice {
+	int key, i;
+};
+
 static int config_of(const struct part *p, shmem_team_config_t *config)
 {
 	*config = (shmem_team_config_t){ .num_contexts = 0 };
@@ -333,24 +338,11 @@ static int place(struct shmemi_team *parent, struct part *part, int n, bool able
 	return 0;
 }
 
-static int split(struct shmemi_team *parent, struct part *part, int n)
+/* The teams that this PE is in (part[i].t) get their blocks, and are given out. @able: there was memory for them. */
+static int open_parts(struct shmemi_team *parent, struct part *part, int n, bool able)
 {
-	shmem_team_config_t unused;
-	bool able = true;
-	int rc;
+	int rc = place(parent, part, n, able);
 
-	for (int i = 0; i < n; i++)
-		if (config_of(&part[i], &unused))
-			return -1;	/* so it is on all PEs */
-	for (int i = 0; i < n; i++) {
-		int at = parent->me - part[i].start, stride = part[i].stride ? part[i].stride : 1;
-
-		if (at % stride || at / stride < 0 || at / stride >= part[i].size)
-			continue;
-		part[i].t = part_team(parent, &part[i]);
-		able &= part[i].t != NULL;
-	}
-	rc = place(parent, part, n, able);
 	for (int i = 0; i < n; i++) {
 		if (!part[i].t)
 			continue;
@@ -363,6 +355,25 @@ static int split(struct shmemi_team *parent, struct part *part, int n)
 		*part[i].handle = part[i].t;
 	}
 	return rc;
+}
+
+static int split(struct shmemi_team *parent, struct part *part, int n)
+{
+	shmem_team_config_t unused;
+	bool able = true;
+
+	for (int i = 0; i < n; i++)
+		if (config_of(&part[i], &unused))
+			return -1;	/* so it is on all PEs */
+	for (int i = 0; i < n; i++) {
+		int at = parent->me - part[i].start, stride = part[i].stride ? part[i].stride : 1;
+
+		if (at % stride || at / stride < 0 || at / stride >= part[i].size)
+			continue;
+		part[i].t = part_team(parent, &part[i]);
+		able &= part[i].t != NULL;
+	}
+	return open_parts(parent, part, n, able);
 }
 
 int pshmem_team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config,
@@ -406,6 +417,96 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
 	return split(parent, part, 2);
 }
 SHMEMI_ALIAS(team_split_2d);
+
+/* ---- splitting as Cray's library does: team_x.c ---- */
+
+int shmemi_team_split_3d(struct shmemi_team *parent, int xrange, int yrange, int zrange, shmem_team_t *new_team[3])
+{
+	struct part part[3] = { { .handle = new_team[0] }, { .handle = new_team[1] }, { .handle = new_team[2] } };
+	int x = parent->me % xrange, y = parent->me / xrange % yrange, z = parent->me / xrange / yrange;
+
+	for (int i = 0; i < 3; i++)
+		if (new_team[i])
+			*new_team[i] = SHMEM_TEAM_INVALID;
+	if (z < zrange) {		/* others stand outside, and only agree */
+		part[0].start = (z * yrange + y) * xrange;
+		part[0].size = xrange;
+		part[0].stride = 1;
+		part[1].start = z * yrange * xrange + x;
+		part[1].size = yrange;
+		part[1].stride = xrange;
+		part[2].start = y * xrange + x;
+		part[2].size = zrange;
+		part[2].stride = xrange * yrange;
+	}
+	return split(parent, part, new_team[2] ? 3 : 2);
+}
+
+/* What each member says: a word, which is not 0. As many at once as its block has room for. */
+static void tell_all(struct shmemi_team *parent, uint64_t mine, uint64_t *all)
+{
+	enum { AT_ONCE = sizeof(parent->own->word) / sizeof(uint64_t) / 2 };
+	uint64_t *word = parent->own->word;
+	struct shmemi_call c = { "shmem_team_split", parent, word + AT_ONCE, word };
+
+	for (int i = 0; i < parent->size; i += AT_ONCE) {
+		int n = parent->size - i < AT_ONCE ? parent->size - i : AT_ONCE;
+
+		memset(word, 0, AT_ONCE * sizeof(*word));
+		if (parent->me >= i && parent->me < i + n)
+			word[parent->me - i] = mine;
+		shmemi_reduce(&c, SHMEMI_KIND_U64, SHMEMI_OP_OR, AT_ONCE, sizeof(*word));
+		memcpy(all + i, word + AT_ONCE, (size_t)n * sizeof(*word));
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct choice *x = a, *y = b;
+
+	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->i - y->i;
+}
+
+static void *need(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p)
+		shmemi_fatal("shmemx_team_split: no memory for a team of %zu PEs", n);
+	return p;
+}
+
+/* The team of those who have said the same colour (in the upper half) as this PE, by their keys. */
+static struct shmemi_team *same_color(const struct shmemi_team *parent, const uint64_t *all)
+{
+	struct choice *c = need((size_t)parent->size, sizeof(*c));
+	struct shmemi_team *t = need(1, sizeof(*t));
+
+	t->list = need((size_t)parent->size, sizeof(*t->list));
+	for (int i = 0; i < parent->size; i++)
+		if (all[i] >> 32 == all[parent->me] >> 32)
+			c[t->size++] = (struct choice){ (int)(uint32_t)all[i], i };
+	qsort(c, (size_t)t->size, sizeof(*c), by_key);
+	for (int i = 0; i < t->size; i++)
+		t->list[i] = shmemi_team_pe(parent, c[i].i);
+	free(c);
+	if (shmemi_team_fill(t))
+		shmemi_fatal("shmemx_team_split: no memory for a team of %d PEs", t->size);
+	return t;
+}
+
+int shmemi_team_split_color(struct shmemi_team *parent, int color, int key, shmem_team_t *new_team)
+{
+	struct part part = { .handle = new_team };
+	uint64_t *all = need((size_t)parent->size, sizeof(*all));
+
+	*new_team = SHMEM_TEAM_INVALID;
+	tell_all(parent, (uint64_t)((int64_t)color + 2) << 32 | (uint32_t)key, all);
+	if (color >= 0)
+		part.t = same_color(parent, all);
+	free(all);
+	return open_parts(parent, &part, 1, true);
+}
 
 void pshmem_team_destroy(shmem_team_t team)
 {

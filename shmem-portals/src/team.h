@@ -61,6 +61,14 @@ int shmemi_team_fill(struct shmemi_team *t);
 void shmemi_team_shut(struct shmemi_team *t);
 
 /*
+ * Splitting as Cray's library does (team_x.c); all members call. 3d: a space of @xrange * @yrange * @zrange members,
+ * whose lines through this PE are the new teams; those beyond get none, and who leaves the last out (NULL) makes two.
+ * color: @color is -1 (no team) or more, @key orders. 0, -1: too many teams, or no memory.
+ */
+int shmemi_team_split_3d(struct shmemi_team *parent, int xrange, int yrange, int zrange, shmem_team_t *new_team[3]);
+int shmemi_team_split_color(struct shmemi_team *parent, int color, int key, shmem_team_t *new_team);
+
+/*
  * For init.c: the two that are always there. start: 0, -1: no memory; open: behind the first barrier, from where on
  * they have collectives; end: before the last barrier, which is not theirs then.
  */

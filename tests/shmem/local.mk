@@ -23,6 +23,14 @@ P3_TESTS += \
 	api/shmem-amo:tests/shmem/t_amo:ranks=3 api/shmem-amo-alone:tests/shmem/t_amo \
 	api/shmem-sync:tests/shmem/t_sync:ranks=2 api/shmem-sync-crowd:tests/shmem/t_sync:ranks=7,limit=120 \
 	api/shmem-sync-alone:tests/shmem/t_sync
+check_PROGRAMS += tests/shmem/t_cray
+tests_shmem_t_cray_SOURCES = tests/shmem/t_cray.c tests/shmem/sm.h
+tests_shmem_t_cray_CPPFLAGS = $(S_CPPFLAGS)
+tests_shmem_t_cray_LDADD = $(S_LIBS)
+P3_TESTS += api/shmem-cray-alone:tests/shmem/t_cray api/shmem-cray:tests/shmem/t_cray:ranks=2,nosan \
+	api/shmem-cray-7:tests/shmem/t_cray:ranks=7,limit=120,nosan \
+	api/shmem-cray-14:tests/shmem/t_cray:ranks=14,limit=240,nosan \
+	api/shmem-cray-trunc:tests/shmem/t_cray:ranks=3,nosan,env=SHMEM_ALLTOALLV_TSIZE_CHK=trunc
 check_PROGRAMS += tests/shmem/t_legacy
 tests_shmem_t_legacy_SOURCES = tests/shmem/t_legacy.c
 tests_shmem_t_legacy_CPPFLAGS = $(S_CPPFLAGS)
@@ -115,7 +123,7 @@ P3_TESTS += api/shmem-amo_race:tests/shmem/t_amo_race:ranks=3,limit=120,nosan \
 	api/shmem-sync-net-7:tests/shmem/t_sync:ranks=7,pernode=3,limit=120,nosan \
 	api/shmem-sync-ap-7:tests/shmem/t_sync:ranks=7,pernode=3,limit=120,nosan,env=PTL_NAL=ap
 # Under the sanitizers, where static data are in no window, and so out of reach of atomic operations, a few of them.
-S_ACROSS = rma heap amo sync amo_race net forms wait lock order generic coll coll_types team legacy
+S_ACROSS = rma heap amo sync amo_race net forms wait lock order generic coll coll_types team legacy cray
 P3_TESTS += $(foreach t,$(S_ACROSS),\
 	api/shmem-$(t)-net:tests/shmem/t_$(t):ranks=4,pernode=2,$(S_NOSAN)limit=120 \
 	api/shmem-$(t)-ap:tests/shmem/t_$(t):ranks=4,pernode=2,limit=120,nosan,env=PTL_NAL=ap \

@@ -80,6 +80,7 @@ wrong 'shmem_put(SHMEM_CTX_DEFAULT, &s, &s, 1, 0)' "nor behind a context"
 # ---- wrong arguments, two PEs ----
 
 cat > args.c <<'X'
+#include <mpp/shmemx.h>
 #include <mpp/shmem.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,14 @@ int main(void)
 		CASE("two", shmem_collect128(h, h, (size_t)1 << 63, 0, 0, 2, far))
 		CASE("root", shmem_broadcast128(h, h, (size_t)1 << 60, 0, 0, 0, 2, far))
 		CASE("hint", shmem_malloc_with_hints(8, 64))
+		CASE("color", shmem_team_t t; shmemx_team_split(SHMEM_TEAM_WORLD, -2, 0, &t))
+		CASE("space", shmem_team_t t, u; shmemx_team_split_2d(SHMEM_TEAM_WORLD, 1, 3, &t, &u))
+		CASE("noteam", shmemx_team_barrier(SHMEM_TEAM_NULL, far))
+		CASE("world", shmem_team_t t = SHMEM_TEAM_WORLD; shmemx_team_destroy(&t))
+		CASE("v", size_t *s = (size_t *)h; s[0] = 9;
+		     shmemx_alltoallv(bytes, s + 1, s + 2, bytes, s + 1, s, 1, 0, 1, far))
+		CASE("vpacked", size_t *s = (size_t *)h; s[0] = 9;
+		     shmemx_alltoallv_packed(bytes, 8, s + 2, bytes, s + 1, s, 1, 0, 1, far))
 		/* only SHMEM_DEBUG sees these */
 		CASE("end", shmem_putmem((char *)h + 60, here, 8, 0))
 		CASE("freed", shmem_long_p(gone, 1, 0))
@@ -198,6 +207,12 @@ says hint 'shmem_malloc_with_hints: 0x40 is no hint'
 says stretch 'shmem_long_alltoalls: 2 elements of 8 bytes for each of 2 PEs, with a stride of 1152921504606846976'
 says two 'shmem_collect128: 9223372036854775808 elements of 16 bytes'
 says root 'shmem_broadcast128: 1152921504606846976 elements of 16 bytes'
+says color 'shmemx_team_split: colour -2'
+says space 'shmemx_team_split_2d: 1 x 3 x 1 members of a team of 2'
+says noteam 'shmemx_team_barrier: this is no team'
+says world 'shmemx_team_destroy: a team that is always there'
+says v 'shmemx_alltoallv: 9 bytes of PE 1, where there is room for 0' SHMEM_ALLTOALLV_TSIZE_CHK=abort
+says vpacked 'shmemx_alltoallv_packed: 9 bytes of PE 1, where there is room for 8'
 d=SHMEM_DEBUG=1
 says end 'shmem_putmem: the symmetric object on PE 0: 8 bytes at .* end 4 bytes behind the end .* has 64 bytes' $d
 says freed 'shmem_long_p: the symmetric object on PE 0: .* in no block of it: it has been freed' $d
