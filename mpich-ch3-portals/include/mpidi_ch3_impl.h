@@ -331,11 +331,9 @@ typedef struct {
 int MPIDI_PTL_Recv_direct(void *buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag, int context_id,
                           MPIR_Comm * comm, unsigned looks, MPIDI_PTL_Direct_t * d);
 
-/* May receives of @comm be tried so? Not where one that was posted is in CH3's queue only. */
-static inline int MPIDI_PTL_Recv_may(const MPIR_Comm * comm)
-{
-    return MPIDI_PTL.direct && MPIDI_PTL_queue_only == 0 && !comm->revoked && !MPIR_IS_THREADED;
-}
+#define MPIDI_PTL_RECEIPTS 256  /* such ones, without a look at what else there is to do */
+extern int MPIDI_PTL_receipts;
+int MPIDI_PTL_Recv_may(const MPIR_Comm * comm);
 
 /* ch3_recvq.c */
 int MPIDI_PTL_Recvq_clear(int source, int tag, int context_id);

@@ -13,15 +13,20 @@
 #include "mpidi_ch3_impl.h"
 
 #define LOOKS           200     /* in MPI_Recv, before it posts: about 2 us */
-#define RECEIPTS        256     /* without a look at what else there is to do */
 
-static int receipts;
+int MPIDI_PTL_receipts;
 
 /* Is there anything to do for the progress engine that a receive would keep waiting? */
 static inline int others_wait(void)
 {
     return MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_vcs != NULL || MPIDI_PTL.waiting_gets != NULL ||
         MPIDI_PTL.gets > 0 || MPIDI_PTL_takes_waiting || MPIDI_PTL_waiting_locks > 0 || MPIDI_PTL_wires;
+}
+
+/* May receives of @comm be tried so? Not where one that was posted is in CH3's queue only, or something would wait. */
+int MPIDI_PTL_Recv_may(const MPIR_Comm * comm)
+{
+    return MPIDI_PTL.direct && MPIDI_PTL_queue_only == 0 && !comm->revoked && !MPIR_IS_THREADED && !others_wait();
 }
 
 /*
@@ -59,13 +64,9 @@ int MPIDI_PTL_Recv_direct(void *buf, MPI_Aint count, MPI_Datatype datatype, int 
     t.start = buf;
     if (unlikely((intptr_t) t.length > MPIDI_PTL.short_max))
         looks = 1;              /* a long one is expected, which an entry has sooner */
-    if (unlikely(receipts >= RECEIPTS)) {
-        receipts = 0;
-        return FALSE;           /* posting looks into every inbox */
-    }
     if (PtlMEMDTake_np(MPIDI_PTL.first, MPIDI_PTL.eq_match, &t, looks) != PTL_OK)
         return FALSE;
-    receipts++;
+    MPIDI_PTL_receipts++;
     if (unlikely(vc == NULL)) {
         vc = MPIDI_PTL_Find_vc(t.initiator.nid, t.initiator.pid);
         if (unlikely(vc == NULL))
@@ -101,13 +102,12 @@ int MPID_Recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int ta
     MPIDI_PTL_Direct_t d;
     int mpi_errno = MPI_SUCCESS;
 
-    if (unlikely(receipts >= RECEIPTS)) {
-        receipts = 0;
+    if (unlikely(MPIDI_PTL_receipts >= MPIDI_PTL_RECEIPTS)) {
+        MPIDI_PTL_receipts = 0;
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    if (MPIDI_PTL_Recv_may(comm) && !others_wait() &&
-        MPIDI_PTL_Recvq_clear(rank, tag, comm->recvcontext_id + context_offset) &&
+    if (MPIDI_PTL_Recv_may(comm) && MPIDI_PTL_Recvq_clear(rank, tag, comm->recvcontext_id + context_offset) &&
         MPIDI_PTL_Recv_direct(buf, count, datatype, rank, tag, comm->recvcontext_id + context_offset, comm,
                               MPIDI_PTL.oversubscribed ? 1 : LOOKS, &d)) {
         if (status != MPI_STATUS_IGNORE) {

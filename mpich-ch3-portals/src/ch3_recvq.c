@@ -505,6 +505,31 @@ static int settle_posted(void)
     goto fn_exit;
 }
 
+/*
+ * Receives that have their messages at once would keep all else waiting: packets of others, and what is in inboxes that
+ * nobody has asked for. Nothing that is called from the progress engine may run that, but it may handle events.
+ */
+static int look_around(void)
+{
+    int mpi_errno = MPI_SUCCESS, rc = PTL_OK;
+    ptl_event_t ev;
+
+    MPIDI_PTL_receipts = 0;
+    for (int n = 0; n < LOOK_TO; n++) {
+        rc = PtlEQGet(MPIDI_PTL.eq, &ev);
+        if (rc == PTL_EQ_EMPTY)
+            break;
+        MPIDI_PTL_CHECK(rc, "PtlEQGet");
+        mpi_errno = MPIDI_PTL_Handle_event(&ev);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not. */
 static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
                                      MPI_Aint user_count, MPI_Datatype datatype)
@@ -541,6 +566,8 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
 
     if (MPIDI_PTL.direct && posted.head != NULL)
         mpi_errno = settle_posted();
+    else if (unlikely(MPIDI_PTL_receipts >= MPIDI_PTL_RECEIPTS))
+        mpi_errno = look_around();
     rreq = take_unexpected(source, tag, context_id, comm);
     *foundp = rreq != NULL;
     if (rreq == NULL) {

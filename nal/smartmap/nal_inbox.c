@@ -422,23 +422,19 @@ static inline int take_from(struct nal_ni *ni, uint32_t slot, struct p3l_lane_hd
 	return rc;
 }
 
-/* Of whomever: the lane that gave the last message first, now and then the others. */
-static int take_any(struct nal_ni *ni, struct p3l_sink *sink)
+/* The first of lanes @from to @end - 1 that gives its message. As nal_take(). */
+static int take_first(struct nal_ni *ni, struct p3l_sink *sink, uint32_t from, uint32_t end)
 {
 	struct priv *pv = priv_of(ni);
 	struct p3l_ni *l = ni->l;
-	int rc = 0, this;
+	int rc = 0;
 
-	if (p3_likely(pv->last != NULL) && p3_likely(++pv->streak % STREAK) && p3l_lane_ready(l, pv->last)) {
-		rc = take_from(ni, pv->last_lane, pv->last, sink, !pv->burst);
-		if (p3_likely(rc > 0))
-			return rc;
-	}
-	for (uint32_t w = 0; w * 64 < ni->n_peers; w++)
+	for (uint32_t w = from / 64; w * 64 < end; w++)
 		for (uint64_t used = p3_load(&l->lanes_used[w]); used; used &= used - 1) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(used);
+			int this;
 
-			if (p3_unlikely(s >= ni->n_peers) || !p3l_lane_ready(l, p3l_lane(l, s)))
+			if (s < from || s >= end || !p3l_lane_ready(l, p3l_lane(l, s)))
 				continue;
 			this = take_from(ni, s, p3l_lane(l, s), sink, !pv->burst);
 			if (this > 0)
@@ -446,6 +442,25 @@ static int take_any(struct nal_ni *ni, struct p3l_sink *sink)
 			rc = -1;
 		}
 	return rc;
+}
+
+/* Of whomever: the lane that gave the last message first; but now and then the others have their turn, one by one. */
+static int take_any(struct nal_ni *ni, struct p3l_sink *sink)
+{
+	struct priv *pv = priv_of(ni);
+	uint32_t next = pv->last ? pv->last_lane + 1 : 0;
+	int rc, behind;
+
+	if (p3_likely(pv->last != NULL) && p3_likely(++pv->streak % STREAK) && p3l_lane_ready(ni->l, pv->last)) {
+		rc = take_from(ni, pv->last_lane, pv->last, sink, !pv->burst);
+		if (p3_likely(rc > 0))
+			return rc;
+	}
+	rc = take_first(ni, sink, next, ni->n_peers);
+	if (rc > 0)
+		return rc;
+	behind = take_first(ni, sink, 0, next);
+	return behind ? behind : rc;
 }
 
 int nal_take(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned looks)

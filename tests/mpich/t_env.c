@@ -4,6 +4,7 @@
  *
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
  *	t_env posts		are receives posted whose messages are in the inbox?
+ *	t_env turns		do all senders have their turn where messages of all are there?
  *	t_env bypass		is a message taken while the receiver is not in MPI?
  *	t_env long		is a long message, contiguous or not, whose receiver is not in MPI?
  *	t_env transport		does a short send wait for its receive, and is a long message fetched by its receiver?
@@ -176,6 +177,35 @@ static void posts(void)
 		CHECK(n == i % 8 && st.MPI_TAG == i && st.MPI_SOURCE == 0 && (n == 0 || got[0] == i), "message %d", i);
 	}
 	printf("posts %s\n", n_posts ? "some" : "none");
+}
+
+static void turns(void)
+{
+	enum { EACH = 200 };
+	int x = 0, first[8] = { 0 };
+	char name[60];
+	MPI_Status st;
+
+	leave();
+	if (m_rank == 0) {
+		for (int i = 1; i < m_size; i++) {
+			snprintf(name, sizeof(name), "%s.%d", sent, i);
+			wait_until(name);
+		}
+		for (int i = 0; i < (m_size - 1) * EACH; i++) {
+			MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &st);
+			CHECK(x >= 0 && st.MPI_SOURCE > 0);
+			first[st.MPI_SOURCE] += i < EACH / 2;
+		}
+		for (int i = 1; i < m_size; i++)
+			printf("%s ", first[i] > 0 ? "turn" : "none");
+		printf("\n");
+	} else {
+		for (x = 0; x < EACH; x++)
+			MPI_Send(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+		snprintf(name, sizeof(name), "%s.%d", sent, m_rank);
+		say(name);
+	}
 }
 
 /* The receives are posted: contiguous, not, none. Rank 1 looks into its memory before it calls MPI again. */
@@ -490,6 +520,8 @@ int main(int argc, char **argv)
 		bypass();
 	else if (argc > 1 && !strcmp(argv[1], "posts"))
 		posts();
+	else if (argc > 1 && !strcmp(argv[1], "turns"))
+		turns();
 	else if (argc > 1 && !strcmp(argv[1], "transport"))
 		transport();
 	else if (argc > 1 && !strcmp(argv[1], "wait"))
