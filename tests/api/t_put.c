@@ -168,8 +168,9 @@ static void t_a_word_is_stored_once(void)
 
 		for (unsigned n = 1; last < WORDS; n++) {
 			v = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-			if (v < UINT64_MAX - WORDS && v) {
-				__atomic_store_n(word, UINT64_MAX, __ATOMIC_RELEASE);
+			/* exchanged: the next word, and the last of all, may come just now */
+			if (v < UINT64_MAX - WORDS && v &&
+			    __atomic_compare_exchange_n(word, &v, UINT64_MAX, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 				again += v <= last;
 				last = v > last ? v : last;
 			}
