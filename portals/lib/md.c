@@ -593,7 +593,9 @@ __attribute__((__noinline__)) bool p3l_md_left(const struct p3l_env *env, struct
 
 int p3l_md_unlink(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_ref r)
 {
+	const uint32_t goes = P3L_MD_SPENT | P3L_MD_UNLINK;
 	uint32_t pt;
+	unsigned n = 0;
 	int rc;
 
 again:
@@ -603,6 +605,14 @@ again:
 	if (p3_load_acq(&p3l_md(ni, r.idx)->pending)) {	/* M:unlink.md-in-use */
 		p3l_unlock(ni, pt);
 		if (p3l_md_left(env, ni, r.idx))
+			goto again;
+		return PTL_MD_IN_USE;
+	}
+	if (p3_unlikely((p3l_md(ni, r.idx)->flags & goes) == goes)) {
+		/* It has had its last message, and who brought that is about to unlink it: this is too late. */
+		p3l_unlock(ni, pt);
+		env->relax(++n);
+		if (n <= LEAVE_PATIENCE)
 			goto again;
 		return PTL_MD_IN_USE;
 	}
