@@ -246,6 +246,7 @@ int MPIDI_PTL_Unpost(MPIR_Request * rreq);
 void MPIDI_PTL_Disown(MPIR_Request * rreq);
 int MPIDI_PTL_Match_event(const ptl_event_t * ev);
 int MPIDI_PTL_Take_matches(void);
+int MPIDI_PTL_Poll_event(ptl_handle_eq_t eq, int *made_progress);
 extern int MPIDI_PTL_queue_only;
 MPIDI_CH3_PktHandler_Fcn MPIDI_PTL_PktHandler_CancelSendReq;
 

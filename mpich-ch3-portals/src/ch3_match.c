@@ -440,19 +440,13 @@ int MPIDI_PTL_Match_event(const ptl_event_t * ev)
 /* Handle what there is, of messages at least. */
 int MPIDI_PTL_Take_matches(void)
 {
-    int mpi_errno = MPI_SUCCESS, rc;
-    ptl_event_t ev;
+    int mpi_errno = MPI_SUCCESS, more = TRUE;
 
-    while ((rc = PtlEQGet(MPIDI_PTL.eq_match, &ev)) != PTL_EQ_EMPTY) {
-        MPIDI_PTL_CHECK(rc, "PtlEQGet");
-        mpi_errno = MPIDI_PTL_Handle_event(&ev);
-        MPIR_ERR_CHECK(mpi_errno);
+    while (more && mpi_errno == MPI_SUCCESS) {
+        more = FALSE;
+        mpi_errno = MPIDI_PTL_Poll_event(MPIDI_PTL.eq_match, &more);
     }
-
-  fn_exit:
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* Was the message here in time? It may be in a queue that was not looked at yet. */

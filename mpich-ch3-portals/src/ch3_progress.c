@@ -189,7 +189,7 @@ int MPIDI_PTL_Handle_event(const ptl_event_t * ev)
     }
 }
 
-/* One event, if there is one. */
+/* One event, if there is one: *@made_progress is set then, and left alone otherwise. */
 static inline int poll_event(ptl_handle_eq_t eq, int *made_progress)
 {
     int mpi_errno = MPI_SUCCESS, rc;
@@ -206,6 +206,11 @@ static inline int poll_event(ptl_handle_eq_t eq, int *made_progress)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPIDI_PTL_Poll_event(ptl_handle_eq_t eq, int *made_progress)
+{
+    return poll_event(eq, made_progress);
 }
 
 /* Where messages have a queue of their own, packets are rare, and looked for now and then. */

@@ -482,27 +482,17 @@ static int post(int source, int tag, int context_id, MPIR_Comm * comm, MPIR_Requ
 static int settle_posted(void)
 {
     static unsigned wait = LOOK_FROM, left = LOOK_FROM;
-    int mpi_errno = MPI_SUCCESS, rc = PTL_OK, n = 0;
-    ptl_event_t ev;
+    int mpi_errno = MPI_SUCCESS, any = FALSE, more = TRUE;
 
     if (likely(--left > 0))
         return MPI_SUCCESS;
-    while (posted.head != NULL) {
-        rc = PtlEQGet(MPIDI_PTL.eq_match, &ev);
-        if (rc == PTL_EQ_EMPTY)
-            break;
-        MPIDI_PTL_CHECK(rc, "PtlEQGet");
-        mpi_errno = MPIDI_PTL_Handle_event(&ev);
-        MPIR_ERR_CHECK(mpi_errno);
-        n++;
+    while (posted.head != NULL && more && mpi_errno == MPI_SUCCESS) {
+        more = FALSE;
+        mpi_errno = MPIDI_PTL_Poll_event(MPIDI_PTL.eq_match, &more);
+        any |= more;
     }
-    wait = n > 0 ? LOOK_FROM : MPL_MIN(2 * wait, LOOK_TO);
-
-  fn_exit:
-    left = wait;
+    left = wait = any ? LOOK_FROM : MPL_MIN(2 * wait, LOOK_TO);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /*
@@ -511,23 +501,14 @@ static int settle_posted(void)
  */
 static int look_around(void)
 {
-    int mpi_errno = MPI_SUCCESS, rc = PTL_OK;
-    ptl_event_t ev;
+    int mpi_errno = MPI_SUCCESS, more = TRUE;
 
     MPIDI_PTL_receipts = 0;
-    for (int n = 0; n < LOOK_TO; n++) {
-        rc = PtlEQGet(MPIDI_PTL.eq, &ev);
-        if (rc == PTL_EQ_EMPTY)
-            break;
-        MPIDI_PTL_CHECK(rc, "PtlEQGet");
-        mpi_errno = MPIDI_PTL_Handle_event(&ev);
-        MPIR_ERR_CHECK(mpi_errno);
+    for (int n = 0; n < LOOK_TO && more && mpi_errno == MPI_SUCCESS; n++) {
+        more = FALSE;
+        mpi_errno = MPIDI_PTL_Poll_event(MPIDI_PTL.eq, &more);
     }
-
-  fn_exit:
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not. */

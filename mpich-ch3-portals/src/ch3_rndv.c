@@ -571,20 +571,14 @@ int MPIDI_PTL_RndvRecv(MPIDI_VC_t * vc, MPIR_Request * rreq)
 
 int MPIDI_PTL_Take_replies(int *made_progress)
 {
-    int mpi_errno = MPI_SUCCESS, rc;
-    ptl_event_t ev;
+    int mpi_errno = MPI_SUCCESS, more = TRUE;
 
-    while (MPIDI_PTL.gets > 0 && (rc = PtlEQGet(MPIDI_PTL.eq_get, &ev)) != PTL_EQ_EMPTY) {
-        MPIDI_PTL_CHECK(rc, "PtlEQGet");
-        *made_progress = TRUE;
-        mpi_errno = MPIDI_PTL_Handle_event(&ev);
-        MPIR_ERR_CHECK(mpi_errno);
+    while (MPIDI_PTL.gets > 0 && more && mpi_errno == MPI_SUCCESS) {
+        more = FALSE;
+        mpi_errno = MPIDI_PTL_Poll_event(MPIDI_PTL.eq_get, &more);
+        *made_progress |= more;
     }
-
-  fn_exit:
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* @found: of a posted receive; otherwise of a request that keeps the message until there is one. */
