@@ -16,8 +16,8 @@ static void count_drop(struct fr_engine *e, const struct fr_peer *p, const struc
 {
 	P3_PROBE5(drop, e->l, p->slot, h->pt, h->match_bits, P3_DROP_POLLED);
 	P3_TRACED(drop(e->l, h->pt, h->match_bits, h->rlength, P3_DROP_POLLED));
-	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_count, 1);
-	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.drop_length, h->rlength);
+	p3l_count(&e->env, &p3l_row(e->l, e->env.self - 1)->stats.drop_count, 1);
+	p3l_count(&e->env, &p3l_row(e->l, e->env.self - 1)->stats.drop_length, h->rlength);
 }
 
 static void core_hdr(const struct fr_peer *p, const struct wire_hdr *h, enum p3l_type type, struct p3l_hdr *c)
@@ -66,6 +66,11 @@ static bool is_polled(const struct fr_engine *e, uint32_t pt)
 	return pt <= e->l->max_pt && p3l_pt_polled(e->l, pt);
 }
 
+static bool refuses(const struct fr_engine *e, const struct p3l_hdr *c)
+{
+	return e->refuses && c->type == P3L_PUT && c->pt < P3L_MAX_PT && (e->refuses[c->pt >> 6] >> (c->pt & 63) & 1);
+}
+
 /* Begin a request at its target: a record in *@op when MATCHED. */
 static enum p3l_verdict begin(struct fr_engine *e, const struct p3l_hdr *c, struct p3l_op **op)
 {
@@ -74,7 +79,7 @@ static enum p3l_verdict begin(struct fr_engine *e, const struct p3l_hdr *c, stru
 	*op = e->ops < FR_OPS ? p3l_op_get(&e->env, e->l) : NULL;
 	if (!*op)
 		return P3L_WAIT;
-	v = p3l_target_begin(&e->env, e->l, c, *op, is_polled(e, c->pt));
+	v = p3l_target_begin(&e->env, e->l, c, *op, is_polled(e, c->pt) || refuses(e, c));
 	if (v == P3L_MATCHED)
 		e->logged = true;
 	return v;
@@ -143,6 +148,24 @@ static void placed(struct fr_engine *e, struct fr_peer *p, int k, uint16_t flags
 		reply_done(e, p, in);
 }
 
+/* May @n bytes of a message, @at from its start, be placed now? */
+static bool in_there(struct fr_engine *e, const struct fr_in *in, uint64_t at, uint64_t n)
+{
+	uint64_t room = at < in->room ? in->room - at : 0;
+
+	if (n > room)
+		n = room;
+	return !in->keep || fr_there(e, true, in->md, in->start, in->iov, in->iov_n, in->off + at, n, room - n);
+}
+
+/* The rest of a frame is for fr_piece(): its payload has not come, or has no place yet. */
+static void owe(struct fr_peer *p, int k, const struct wire_hdr *h)
+{
+	p->ch[k].part = (struct fr_part){ .on = true, .type = h->type, .flags = h->flags, .seq = h->seq,
+					  .len = h->paylen, .rlength = h->rlength };
+	p->coming = 1 + (uint32_t)k;
+}
+
 /* More of a message; @data NULL: fr_piece() brings it. */
 static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wire_hdr *h, const uint8_t *data)
 {
@@ -150,6 +173,10 @@ static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wir
 
 	if (!data)
 		return;
+	if (!in_there(e, in, in->got, h->paylen)) {
+		owe(p, k, h);
+		return;
+	}
 	place(e, in, in->got, data, h->paylen);
 	placed(e, p, k, h->flags, h->paylen);
 }
@@ -275,6 +302,7 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 		in->iov = op->iov;
 		in->iov_n = op->iov_n;
 		in->off = op->moff;
+		in->md = op->md;
 		in->direct = fr_direct(e, op->mdflags, in->start, in->iov, in->off, in->room);
 	} else {
 		p->dropped++;
@@ -347,7 +375,7 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 	m->iov_n = op->iov_n;
 	m->off = op->moff;
 	m->direct = fr_direct(e, op->mdflags, m->start, m->iov, m->off, m->len);
-	if (m->len <= FR_SMALL)
+	if (m->len <= FR_SMALL && fr_there(e, false, op->md, m->start, m->iov, m->iov_n, m->off, m->len, 0))
 		m->buf = m->small;
 	else if (e->link->breaks && m->len <= FR_COPY)
 		m->buf = room_for(e, p, m);
@@ -366,7 +394,7 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
  * Exchange @n bytes at the record's place with @buf, or operate on them, under the locks of swap.c. What another
  * process reaches by the kernel only is no place for an atomic operation.
  */
-static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uint64_t n)
+static bool exchange(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uint64_t n)
 {
 	bool good = true, direct = op->mdflags & P3L_MD_DIRECT;
 	uint32_t type = op->type;
@@ -384,6 +412,8 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 	for (; n && good; buf += len, n -= len) {
 		if (!p3l_walk_next(&w, &at, &len)) {
 			good = false;
+		} else if (e->step) {
+			good = e->step(e, type, at, buf, len, op->rlength, op->hdr_data);
 		} else if (direct) {
 			good = p3l_step(type, fr_at(e, at), buf, len, op->rlength, op->hdr_data);
 		} else if (!foreign(e)) {
@@ -401,6 +431,32 @@ static bool swap(struct fr_engine *e, const struct p3l_op *op, uint8_t *buf, uin
 	return good;
 }
 
+static bool swap_there(struct fr_engine *e, const struct p3l_op *op)
+{
+	return fr_there(e, true, op->md, op->start, op->iov, op->iov_n, op->moff, op->mlength, 0);
+}
+
+static void swapped(struct fr_engine *e, struct fr_peer *p, struct p3l_op *op, struct fr_msg *m)
+{
+	m->fault = !exchange(e, op, m->small, m->len);
+	p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	fr_queue(p, m);
+}
+
+/* A getput whose bytes were not there. False: they are not yet. */
+static bool swap_owed(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
+{
+	struct p3l_op *op = fr_op(e, in->op);
+
+	if (!swap_there(e, op))
+		return false;
+	in->on = false;
+	in->op = 0;
+	e->ops--;
+	swapped(e, p, op, &p->ans[in->req % FR_REQS]);
+	return true;
+}
+
 static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h, const uint8_t *data)
 {
 	struct fr_msg *m;
@@ -412,9 +468,13 @@ static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct 
 		return v;
 	m->buf = m->small;
 	p3l_copy(m->small, data, m->len);
-	m->fault = !swap(e, op, m->small, m->len);
-	p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
-	fr_queue(p, m);
+	if (swap_there(e, op)) {
+		swapped(e, p, op, m);
+	} else {
+		p->ch[FR_REQUEST].in = (struct fr_in){ .on = true, .op = fr_op_name(e, op), .req = h->req };
+		e->ops++;
+		owe(p, FR_REQUEST, h);
+	}
 	return TAKEN;
 }
 
@@ -459,6 +519,7 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 		in->iov = w->reply.iov;
 		in->iov_n = w->reply.iov_n;
 		in->off = w->reply.off;
+		in->md = w->reply.md.idx;
 		/* as it was when the get was called */
 		in->direct = !foreign(e) || fr_direct(e, w->reply.flags, in->start, in->iov, in->off, in->room);
 		e->logged = true;
@@ -522,7 +583,7 @@ static bool settled(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, u
 static bool bad(struct fr_engine *e)
 {
 	e->stats.bad++;
-	p3l_count(&e->env, &p3l_row(e->l, e->l->slot)->stats.corrupt, 1);
+	p3l_count(&e->env, &p3l_row(e->l, e->env.self - 1)->stats.corrupt, 1);
 	return false;
 }
 
@@ -602,6 +663,7 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 
 	if (p->gone)
 		return true;
+	p->coming = 0;
 	if (err == WIRE_OK)
 		err = n != WIRE_HDR + h.paylen ? WIRE_E_LENGTH : wire_check_payload(&h, data);
 	if (err != WIRE_OK)
@@ -612,7 +674,7 @@ bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint
 	case OVER:
 		return go_on(e, p);
 	case WANTED:
-		return settled(e, p, &p->ch[wire_channel(&h)], h.type, h.flags, h.rlength);
+		return fr_owed(p) ? true : settled(e, p, &p->ch[wire_channel(&h)], h.type, h.flags, h.rlength);
 	case RESUMED:
 		p->ch[wire_channel(&h)].part.came = 0;
 		p->ch[wire_channel(&h)].part.flags = h.flags;
@@ -647,9 +709,8 @@ enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
 	case OVER:
 		break;
 	case WANTED:
-		c->part = (struct fr_part){ .on = true, .type = h.type, .flags = h.flags, .seq = h.seq,
-					    .len = h.paylen, .rlength = h.rlength };
-		/* fallthrough */
+		owe(p, wire_channel(&h), &h);
+		break;
 	case RESUMED:
 		c->part.came = 0;
 		c->part.flags = h.flags;
@@ -691,6 +752,16 @@ void fr_piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint3
 	part = &c->part;
 	if (n > part->len - part->came)
 		n = part->len - part->came;
+	if (part->type == WIRE_GETPUT || part->type == WIRE_ATOMIC) {
+		if (!swap_owed(e, p, &c->in))
+			return;
+		p->coming = 0;
+		part->on = false;
+		settled(e, p, c, part->type, part->flags, part->rlength);
+		return;
+	}
+	if (data && !c->in.fail && !in_there(e, &c->in, c->in.got + part->came, n))
+		return;
 	if (data && !c->in.fail)
 		place(e, &c->in, c->in.got + part->came, data, n);
 	part->came += n;

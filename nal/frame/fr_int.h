@@ -12,6 +12,8 @@ void fr_queue(struct fr_peer *p, struct fr_msg *m);
 void fr_head(const struct fr_engine *e, const struct fr_peer *p, enum wire_type type, struct wire_hdr *h);
 bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, bool direct,
 	     uint8_t *buf, uint64_t len);
+bool fr_there(struct fr_engine *e, bool to, uint32_t md, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off,
+	      uint64_t len, uint64_t ahead);
 bool fr_direct(struct fr_engine *e, uint32_t mdflags, uint64_t start, uint64_t iov, uint64_t off, uint64_t len);
 uint8_t *fr_buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint64_t len);
 uint32_t fr_segments(struct fr_engine *e, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, uint64_t len,

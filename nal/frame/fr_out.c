@@ -109,6 +109,11 @@ static uint32_t by_reference(struct fr_engine *e, const struct fr_msg *m, uint64
 	return n < left && n < WIRE_PAYLOAD ? 0 : (uint32_t)n;	/* rather one copy than many small frames */
 }
 
+static uint32_t most(const struct fr_engine *e)
+{
+	return e->most ? e->most : WIRE_PAYLOAD;
+}
+
 /* One more frame in out[]. */
 static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 {
@@ -129,7 +134,7 @@ static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 	o->len = by_reference(e, m, m->len - m->made);
 	o->ref = o->len;
 	if (!o->ref)
-		o->len = m->len - m->made < WIRE_PAYLOAD ? (uint32_t)(m->len - m->made) : WIRE_PAYLOAD;
+		o->len = m->len - m->made < most(e) ? (uint32_t)(m->len - m->made) : most(e);
 	if (o->len > FR_SMALL && is_last(o) && ends_early(e, m))
 		o->len -= FR_SMALL;
 	P3_PROBE5(frame_out, p->slot, c - p->ch, c->next, m->h.type, o->len);
@@ -147,6 +152,7 @@ static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 	return true;
 }
 
+/* NULL: its bytes are not there yet. */
 static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct fr_out *o, uint16_t *flags)
 {
 	if (m->buf) {
@@ -165,6 +171,9 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 	}
 	if (m->direct && !m->iov && !m->fault)
 		return fr_at(e, m->start + m->off + o->off);
+	if (!m->fault && !fr_there(e, false, m->op ? fr_op(e, m->op)->md : m->send.md.idx, m->start, m->iov, m->iov_n,
+				   m->off + o->off, o->len, m->len - o->off - o->len))
+		return NULL;
 	if (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct, e->scratch,
 				 o->len)) {
 		__builtin_memset(e->scratch, 0, o->len);
@@ -262,8 +271,13 @@ static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint
 		return false;
 	}
 	header(e, p, c, seq, &h);
-	if (o->len)
+	if (o->len) {
 		data = payload(e, o->msg, o, &h.flags);
+		if (!data) {
+			p->blocked = true;
+			return false;
+		}
+	}
 	return give(e, p, &h, data);
 }
 
@@ -468,14 +482,24 @@ void fr_resume(struct fr_engine *e, struct fr_peer *p)
 	fr_writable(e, p);
 }
 
+void fr_tell(struct fr_engine *e, struct fr_peer *p)
+{
+	if (e->hasty && (p->untold || p->told_done != p->done))
+		p->tell = true;
+	if (p->tell && !p->gone)
+		fr_nop(e, p, 0, 0);
+}
+
+void fr_bye(struct fr_engine *e, struct fr_peer *p)
+{
+	p->blocked = false;
+	fr_nop(e, p, 0, WIRE_F_BYE);
+}
+
 void fr_flush(struct fr_engine *e)
 {
-	for (struct fr_peer *p = e->peers; p; p = p->next_peer) {
-		if (e->hasty && (p->untold || p->told_done != p->done))
-			p->tell = true;
-		if (p->tell && !p->gone)
-			fr_nop(e, p, 0, 0);
-	}
+	for (struct fr_peer *p = e->peers; p; p = p->next_peer)
+		fr_tell(e, p);
 	if (e->logged) {
 		e->logged = false;
 		if (e->wake)

@@ -174,6 +174,25 @@ bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_
 	return true;
 }
 
+/*
+ * May @len bytes of MD @md be copied now? What no walk finds is for fr_copy() to say. To be asked before each copy: it
+ * also notes whose bytes they are.
+ */
+bool fr_there(struct fr_engine *e, bool to, uint32_t md, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off,
+	      uint64_t len, uint64_t ahead)
+{
+	struct p3l_walk w;
+	uint64_t at, n;
+
+	e->md = md;
+	if (!e->there || !len || !p3l_walk_start(e->l, start, iov, iov_n, off, len, &w))
+		return true;
+	for (; len && p3l_walk_next(&w, &at, &n); len -= n)
+		if (!e->there(e, to, at, n, iov ? 0 : ahead))
+			return false;
+	return true;
+}
+
 /* Are all bytes of a message where they may be touched? Asked once, for those that are not copied at once. */
 bool fr_direct(struct fr_engine *e, uint32_t mdflags, uint64_t start, uint64_t iov, uint64_t off, uint64_t len)
 {
@@ -441,6 +460,38 @@ bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uin
 	m->token = token;
 	call(e, p, m);
 	return true;
+}
+
+struct fr_msg *fr_reserve(struct fr_engine *e, struct fr_peer *p, uint64_t len)
+{
+	struct fr_msg *m = fr_msg_get(e, p);
+
+	if (!m || len > FR_COPY)
+		return m;
+	m->buf = fr_buf_get(e, p, m, len);
+	if (m->buf)
+		return m;
+	fr_msg_put(e, p, m);
+	return NULL;
+}
+
+void fr_unreserve(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+{
+	fr_msg_put(e, p, m);
+}
+
+void fr_give(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, const struct fr_req *q)
+{
+	struct fr_req gone = *q;
+
+	if (p->gone) {
+		fr_never(&e->env, e->l, p->slot, &gone);
+		e->logged = true;
+		fr_msg_put(e, p, m);
+		return;
+	}
+	fill(e, p, q, m);
+	call(e, p, m);
 }
 
 struct place {

@@ -48,6 +48,11 @@
  * puts whose SEND_END has come, REPLY_END of gets and getputs not answered, PUT_END and GET_END of what this side had
  * matched. Not those that the peer had said to have finished without an answer (it dropped them).
  *
+ * Later. A kernel's engine may run where it must not wait for a page. There fr_engine.there() is asked before bytes
+ * of an MD are touched. Where it says no, the frame stays half taken, fr_owed(), and the link keeps it, with what
+ * comes behind it, for fr_piece(); a frame that cannot be built waits as for a link without room, for fr_writable().
+ * Whoever has said no has the pages brought, and then calls these.
+ *
  * Locking is the caller's: one thread at a time in all functions here that get the same engine. None blocks; the
  * core's locks are taken inside. Freestanding, no clock: the caller says what time it is.
  */
@@ -134,9 +139,10 @@ struct fr_in {
 	uint64_t start, iov, off;
 	uint32_t iov_n;
 	bool direct;
+	uint32_t md;			/* whose memory it is */
 	uint32_t req;
-	uint64_t op;			/* put: fr_op() */
-	struct wire_hdr h;		/* put: for the ack */
+	uint64_t op;			/* put, or getput that waits for a page: fr_op() */
+	struct wire_hdr h;		/* of these: for the ack, or answer */
 };
 
 /* A frame whose header has been taken, and whose payload is coming. */
@@ -236,12 +242,24 @@ struct fr_engine {
 	void *ctx;			/* the link's */
 	/*
 	 * Bytes between @buf and memory of this process, to it when @to: false: not there. @direct: it is known to be.
-	 * @buf NULL: only say whether it is there to be written; asked of an engine that the owner runs.
+	 * @buf NULL: only say whether it is there to be written; asked of an engine that the owner runs. The bytes are
+	 * those of MD @md, below.
 	 */
 	bool (*copy)(struct fr_engine *e, bool to, uint64_t addr, void *buf, uint64_t len, bool direct);
 	/* Or NULL: may these bytes of the owner's be touched as those of direct MDs are? Asked for long messages in MDs
 	 * that are not direct as a whole, such as one over all of a process. */
 	bool (*reaches)(struct fr_engine *e, uint64_t addr, uint64_t len);
+	/*
+	 * Or NULL: all are. May bytes of MD @md be touched (@to: written) now, by copy() and step()? False: not yet;
+	 * and they will be asked for again. @ahead: so many behind them will be next.
+	 */
+	bool (*there)(struct fr_engine *e, bool to, uint64_t addr, uint64_t len, uint64_t ahead);
+	/* Or NULL: p3l_step() on bytes where fr_at() says. */
+	bool (*step)(struct fr_engine *e, uint32_t type, uint64_t addr, uint8_t *buf, uint64_t len, uint64_t whole,
+		     uint64_t operand);
+	uint32_t md;
+	const unsigned long *refuses;	/* or NULL: a bit for each portal, whose puts wait for room: as polled ones */
+	uint32_t most;			/* bytes of a frame's payload, at least FR_SMALL; 0: WIRE_PAYLOAD */
 	void (*wake)(void *arg);	/* an event may have been logged */
 	void *wake_arg;
 	/* A part of a call with a token, fr_post(), is over: its message; what was to come back, if anything was. */
@@ -335,6 +353,14 @@ int fr_get_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, b
 		   struct p3l_reply *r);
 int fr_getput_nowhere(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, bool died, struct p3l_send *s,
 		      struct p3l_reply *r);
+/*
+ * The same for a kernel, which reads the caller's memory while it holds no lock: fr_reserve() gives a message with
+ * room for @len bytes in @m->buf (above FR_COPY: none, NULL), or NULL (FR_FULL). Then fr_give() makes it of @q, or
+ * fr_unreserve(). @q->sending: the bytes stand in the MD.
+ */
+struct fr_msg *fr_reserve(struct fr_engine *e, struct fr_peer *p, uint64_t len);
+void fr_unreserve(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m);
+void fr_give(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, const struct fr_req *q);
 static inline uint32_t fr_parts(const struct fr_req *q)
 {
 	return q->type != WIRE_PUT || q->h.ack ? 2 : 1;
@@ -357,6 +383,11 @@ enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
 uint32_t fr_where(struct fr_engine *e, struct fr_peer *p, struct wire_vec *v, uint32_t max);
 void fr_piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint32_t n);
 void fr_unplaced(struct fr_peer *p);
+/* Are fr_piece() the bytes of a frame owed, all of them? Then this one could not be taken: see `later' above. */
+static inline bool fr_owed(const struct fr_peer *p)
+{
+	return p->coming;
+}
 /* The link could not read all of frame @tag: wire_frame.tag */
 void fr_fault(struct fr_peer *p, uint64_t tag);
 /* The owner takes a frame that was parked. False: the portal has no room for it now; it stays where it is. */
@@ -367,6 +398,9 @@ void fr_writable(struct fr_engine *e, struct fr_peer *p);
 void fr_resume(struct fr_engine *e, struct fr_peer *p);
 /* After a batch of input: acknowledgements that somebody waits for, and the owner's wake-up. */
 void fr_flush(struct fr_engine *e);
+/* As fr_flush(), of one peer: acknowledgements only. Says goodbye, in a frame, before the engine goes: fr_bye(). */
+void fr_tell(struct fr_engine *e, struct fr_peer *p);
+void fr_bye(struct fr_engine *e, struct fr_peer *p);
 /* What time has to do. Returns when to call again, 0: not before something else has happened. Set e->now first. */
 int64_t fr_timer(struct fr_engine *e);
 /* It is to say how far it is; its next frame shows in @p->heard. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* wire.c - the one encoder and the one decoder of frames; see wire.h and portals/doc/WIRE-FORMAT.md */
 #include "wire.h"
+#ifdef __KERNEL__
+#include <linux/crc32.h>
+#endif
 
 /* Where the fields stand. */
 enum {
@@ -13,6 +16,12 @@ enum {
 };
 _Static_assert(AT_SUM + 4 == WIRE_HDR, "the checksum is last, and covers all that stands before it");
 
+#ifdef __KERNEL__
+uint32_t wire_sum(const void *p, size_t n)
+{
+	return ~__crc32c_le(~0U, p, n);
+}
+#else
 /* CRC-32C, reflected, polynomial 0x82f63b78 */
 static const uint32_t crc[256] = {
 	0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c, 0x26a1e7e8, 0xd4ca64eb,
@@ -84,6 +93,7 @@ uint32_t wire_sum(const void *p, size_t n)
 {
 	return ~sum_on(~0U, p, n);
 }
+#endif
 #endif
 
 static void put16(uint8_t *p, uint32_t v)

@@ -974,6 +974,316 @@ static void t_who_says_goodbye_is_gone(void)
 	f_end();
 }
 
+/* ---- as a kernel uses it: pages that are not there yet, short frames ---- */
+
+static unsigned refuse, asked;		/* so many questions are answered with no; how many there were */
+static bool refuse_to;			/* those about writing, or about reading */
+
+static bool not_yet(struct fr_engine *e, bool to, uint64_t addr, uint64_t len, uint64_t ahead)
+{
+	if (to != refuse_to)
+		return true;
+	asked++;
+	if (!refuse)
+		return true;
+	refuse--;
+	return false;
+}
+
+static void refuse_at(unsigned i, bool to, unsigned n)
+{
+	node[0].e->there = node[1].e->there = NULL;
+	node[i].e->there = not_yet;
+	refuse_to = to;
+	refuse = n;
+	asked = 0;
+}
+
+/* Until all is done, links that wait for a page included. (Whoever waits for an answer asks again and again.) */
+static bool run_on(void)
+{
+	for (unsigned k = 0; k < 1000; k++) {
+		bool more = true;
+
+		for (unsigned i = 0; i < 200 && more; i++)
+			more = loop_step(&net);
+		if (!more && !node[0].peer[1]->blocked && !node[1].peer[0]->blocked)
+			return true;
+		fr_writable(node[0].e, node[0].peer[1]);
+		fr_writable(node[1].e, node[1].peer[0]);
+	}
+	return false;
+}
+
+/* Each frame's bytes are refused some times: where it is read, and where it is written. */
+static void t_what_is_not_there_yet_comes_later(void)
+{
+	for (unsigned k = 0; k < 4 * N_SIZES; k++) {
+		uint64_t n = sizes[k / 4];
+		bool get = k & 1, at_initiator = k & 2;
+		struct p3l_slot ev[4];
+		struct p3l_ref md;
+
+		fill();
+		f_start(2, &quiet);
+		md = f_bind(0, get ? b : a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+		f_post(1, 42, get ? a : b, BIG, 1, PTL_MD_EVENT_START_DISABLE |
+		       (get ? PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE : PTL_MD_OP_PUT));
+		refuse_at(!at_initiator, get == at_initiator, 3);
+		if (get)
+			CHECK_INT(f_get(0, 1, md, 0, n, 42, 0), PTL_OK);
+		else
+			CHECK_INT(f_put(0, 1, md, n, false, 42, 0), PTL_OK);
+		CHECK(run_on());
+		if (n && (get || !at_initiator || n > FR_COPY))
+			CHECK(asked > 3 && !refuse);
+		EVENTS(1, ev, get ? PTL_EVENT_GET_END : PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+		EVENTS(0, ev, get ? PTL_EVENT_REPLY_END : PTL_EVENT_SEND_END);
+		CHECK(!memcmp(a, b, n) && b[n] == 0xee);
+		NO_EVENT(0);
+		CHECK(f_clean(0) && f_clean(1));
+		f_end();
+	}
+}
+
+/* Two frames of a message on its way: until the first is owed. */
+static void until_owed(void)
+{
+	for (unsigned i = 0; i < 100 && !fr_owed(node[1].peer[0]); i++)
+		loop_step(&net);
+	CHECK(fr_owed(node[1].peer[0]));
+}
+
+static void t_nothing_is_copied_before_all_is_there(void)
+{
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 42, b, BIG, 1, PTL_MD_OP_PUT);
+	refuse_at(1, true, 2);
+	CHECK_INT(f_put(0, 1, md, 100, false, 42, 0), PTL_OK);
+	until_owed();
+	fr_piece(node[1].e, node[1].peer[0], a, 100);		/* refused again */
+	CHECK(fr_owed(node[1].peer[0]) && b[0] == 0xee && b[99] == 0xee);
+	EVENTS(1, ev, PTL_EVENT_PUT_START);
+	NO_EVENT(1);
+	b[0] = 1;
+	fr_piece(node[1].e, node[1].peer[0], a, 100);
+	CHECK(!fr_owed(node[1].peer[0]) && !memcmp(a, b, 100) && b[100] == 0xee);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	b[0] = (uint8_t)~a[0];		/* it is the target's now: what comes twice is not copied again */
+	node[1].e->now = net.now;
+	CHECK(f_run());
+	CHECK_INT(b[0], (uint8_t)~a[0]);
+	CHECK(f_clean(0) && f_clean(1));
+	f_end();
+}
+
+static void t_an_exchange_waits_for_its_page(void)
+{
+	uint64_t word = 7, want = 9, old = 0;
+	struct p3l_slot ev[4];
+	struct p3l_ref get, put;
+
+	f_start(2, &quiet);
+	get = f_bind(0, &old, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	put = f_bind(0, &want, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 1, &word, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
+	       PTL_MD_EVENT_START_DISABLE);
+	refuse_at(1, true, 2);
+	CHECK_INT(f_getput(0, 1, get, put, 8, 1, 0), PTL_OK);
+	until_owed();
+	CHECK_INT(word, 7);
+	CHECK_INT(node[1].e->ops, 1);
+	word = 8;					/* by its owner, meanwhile */
+	CHECK(f_run());
+	CHECK(word == 9 && old == 8);
+	EVENTS(0, ev, PTL_EVENT_REPLY_END);
+	EVENTS(1, ev, PTL_EVENT_GETPUT_END);
+	refuse_at(1, true, 1000);
+	CHECK_INT(f_step(0, 1, P3L_FETCH + PTL_ATOMIC_ADD_NP, get, put, 8, 1, 0, 0), PTL_OK);
+	until_owed();
+	fr_gone(node[1].e, node[1].peer[0]);		/* and its peer goes */
+	EVENTS(1, ev, PTL_EVENT_GETPUT_END | PTL_NI_DIED_NP << 4);
+	CHECK_INT(node[1].e->ops, 0);
+	fr_piece(node[1].e, node[1].peer[0], (uint8_t *)&want, 8);
+	CHECK_INT(word, 9);
+	NO_EVENT(1);
+	f_end();
+}
+
+static void t_a_peer_goes_whose_frame_is_owed(void)
+{
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 42, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	refuse_at(1, true, 1000000);
+	CHECK_INT(f_put(0, 1, md, 100, false, 42, 0), PTL_OK);
+	until_owed();
+	fr_bye(node[0].e, node[0].peer[1]);
+	for (unsigned i = 0; i < 100 && !node[1].peer[0]->gone; i++)
+		loop_step(&net);
+	CHECK(node[1].peer[0]->gone);
+	EVENTS(1, ev, PTL_EVENT_PUT_END | PTL_NI_DIED_NP << 4);
+	CHECK_INT(node[1].e->ops, 0);
+	fr_piece(node[1].e, node[1].peer[0], a, 100);
+	CHECK(b[0] == 0xee);
+	NO_EVENT(1);
+	f_end();
+}
+
+static void t_frames_are_as_short_as_is_said(void)
+{
+	static const uint32_t most[] = { FR_SMALL, 1344 };
+	static const uint64_t len[] = { 0, 1, 255, 256, 257, 1344, 5000, 70000 };
+	static const struct loop_inject bad = { .delay_ns = 1000, .loss = 50, .dup = 50, .reorder = 50, .seed = 3 };
+
+	for (unsigned k = 0; k < 32; k++) {
+		const struct loop_inject *inject = k & 1 ? &bad : &quiet;
+		uint64_t n = len[k / 4], before;
+		uint32_t m = most[k / 2 % 2];
+		struct p3l_slot ev[4];
+		struct p3l_ref md;
+
+		fill();
+		f_start(2, inject);
+		node[0].e->most = node[1].e->most = m;
+		md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
+			    PTL_RETAIN, true);
+		f_post(1, 42, b, BIG, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+		before = node[0].e->stats.frames_out;
+		CHECK_INT(f_put(0, 1, md, n, true, 42, 0), PTL_OK);
+		CHECK(f_run());
+		CHECK(node[0].e->stats.frames_out - before >= (n + m - 1) / m);
+		EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+		EVENTS(0, ev, PTL_EVENT_ACK);
+		CHECK(!memcmp(a, b, n) && b[n] == 0xee);
+		CHECK(f_clean(0) && f_clean(1));
+		f_end();
+	}
+}
+
+static void t_a_portal_that_refuses(void)
+{
+	static unsigned long refuses[2] = { 1ul << F_PT };
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	node[1].e->refuses = refuses;
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	CHECK_INT(f_get(0, 1, md, 0, 8, 1, 0), PTL_OK);		/* is dropped */
+	CHECK(f_run());
+	CHECK_INT(p3l_row(node[1].l, 0)->stats.drop_count, 1);
+	CHECK_INT(f_put(0, 1, md, 10, false, 1, 0), PTL_OK);
+	for (int i = 0; i < 200; i++)
+		loop_step(&net);
+	CHECK(node[1].e->stats.busy > 1);
+	NO_EVENT(1);
+	f_post(1, 1, b, BIG, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	CHECK(f_run());
+	EVENTS(1, ev, PTL_EVENT_PUT_END);
+	CHECK(!memcmp(a, b, 10));
+	f_end();
+}
+
+/* A put as a kernel makes it: the bytes are read with nothing held. */
+static void reserved_put(struct p3l_ref md, uint64_t len, bool fault, bool gone)
+{
+	struct fr_req q = { .type = WIRE_PUT, .h = f_hdr(0, P3L_PUT, F_PT, 42) };
+	struct p3l_send s = { .md = md, .len = len, .match_bits = 42, .pt = F_PT };
+	struct fr_msg *m = fr_reserve(node[0].e, node[0].peer[1], len);
+
+	if (!CHECK(m))
+		return;
+	CHECK(len > FR_COPY ? !m->buf : m->buf != NULL);
+	CHECK_INT(p3l_send_begin(&node[0].env, node[0].l, &s), PTL_OK);
+	if (gone)
+		fr_gone(node[0].e, node[0].peer[1]);
+	q.h.rlength = q.len = s.len;
+	q.buf = m->buf;
+	q.send = s;
+	q.sending = !q.buf;
+	m->fault = fault;
+	if (q.buf) {
+		memcpy(q.buf, a, len);
+		p3l_send_end(&node[0].env, node[0].l, &s, fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	}
+	node[0].e->now = net.now;
+	fr_give(node[0].e, node[0].peer[1], m, &q);
+}
+
+static void t_messages_that_were_reserved(void)
+{
+	struct fr_msg *m, *all = NULL;
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(1, 42, b, BIG, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_MANAGE_REMOTE);
+	for (unsigned k = 0; k < N_SIZES; k++) {
+		reserved_put(md, sizes[k], false, false);
+		CHECK(f_run());
+		EVENTS(0, ev, PTL_EVENT_SEND_END);
+		EVENTS(1, ev, PTL_EVENT_PUT_END);
+		CHECK(!memcmp(a, b, sizes[k]) && b[sizes[k]] == 0xee);
+	}
+	reserved_put(md, 1000, true, false);
+	CHECK(f_run());
+	EVENTS(0, ev, PTL_EVENT_SEND_END | PTL_NI_FAULT_NP << 4);
+	EVENTS(1, ev, PTL_EVENT_PUT_END | PTL_NI_FAULT_NP << 4);
+	while ((m = fr_reserve(node[0].e, node[0].peer[1], 8)) != NULL) {
+		m->next = all;
+		all = m;
+	}
+	CHECK(node[0].peer[1]->full);
+	while ((m = all) != NULL) {
+		all = m->next;
+		fr_unreserve(node[0].e, node[0].peer[1], m);
+	}
+	CHECK(f_clean(0) && f_clean(1));
+	reserved_put(md, 20000, false, true);
+	EVENTS(0, ev, PTL_EVENT_SEND_END | PTL_NI_DIED_NP << 4);
+	CHECK_INT(f_free_msgs(0), FR_MSGS);
+	f_end();
+}
+
+static unsigned stepped;
+
+static bool own_step(struct fr_engine *e, uint32_t type, uint64_t addr, uint8_t *buf, uint64_t len, uint64_t whole,
+		     uint64_t operand)
+{
+	stepped++;
+	return p3l_step(type, (uint8_t *)(uintptr_t)addr, buf, len, whole, operand);
+}
+
+static void t_a_step_is_its_owners(void)
+{
+	uint64_t word = 7, want = 9, old = 0;
+	struct p3l_ref get, put;
+
+	f_start(2, &quiet);
+	node[1].e->step = own_step;
+	stepped = 0;
+	get = f_bind(0, &old, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, true);
+	put = f_bind(0, &want, 8, PTL_MD_THRESH_INF, 0, PTL_RETAIN, false);
+	f_post(1, 1, &word, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE);
+	CHECK_INT(f_getput(0, 1, get, put, 8, 1, 0), PTL_OK);
+	CHECK(f_run());
+	CHECK(stepped == 1 && word == 9 && old == 7);
+	f_end();
+}
+
 int main(void)
 {
 	static const struct t_case cases[] = {
@@ -991,7 +1301,10 @@ int main(void)
 		T(t_frames_of_others_are_not_believed), T(t_answers_to_nothing_end_the_link),
 		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_polled_portals_are_left_to_their_owner),
 		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_an_owner_runs_the_engine),
-		T(t_who_says_goodbye_is_gone), { 0 }
+		T(t_who_says_goodbye_is_gone), T(t_what_is_not_there_yet_comes_later),
+		T(t_nothing_is_copied_before_all_is_there), T(t_an_exchange_waits_for_its_page),
+		T(t_a_peer_goes_whose_frame_is_owed), T(t_frames_are_as_short_as_is_said), T(t_a_portal_that_refuses),
+		T(t_messages_that_were_reserved), T(t_a_step_is_its_owners), { 0 }
 	};
 
 	return t_run(cases);
