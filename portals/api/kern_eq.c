@@ -158,9 +158,13 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* One look at each queue, beginning with number @first. */
-static int look(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, uint32_t first, ptl_event_t *ev, int *which)
+static uint32_t turn;		/* the queue behind the one that had the last event is looked at first */
+
+/* One look at each queue. */
+static int look(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, ptl_event_t *ev, int *which)
 {
+	uint32_t first = p3_load(&turn) % (uint32_t)n;
+
 	for (int i = 0; i < n; i++) {
 		int k = (int)((first + (uint32_t)i) % (uint32_t)n), rc;
 
@@ -169,6 +173,7 @@ static int look(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, uint32_t f
 		rc = fetch(ni, eqs[k] & 0xffff, ev, true);
 		if (rc != PTL_EQ_EMPTY) {
 			*which = k;
+			p3_store(&turn, (uint32_t)k + 1);
 			return rc;
 		}
 	}
@@ -197,7 +202,7 @@ static int sleep_for(struct nal_ni *ni, const uint32_t *places, int n, int64_t n
 static int wait_in(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, int64_t ns, ptl_event_t *ev, int *which)
 {
 	int64_t end = ns < 0 ? -1 : now_ns() + ns, left = -1;
-	uint32_t places[n], first = (uint32_t)now_ns() >> 8;
+	uint32_t places[n];
 	int rc;
 
 	for (int i = 0; i < n; i++)
@@ -209,7 +214,7 @@ static int wait_in(struct nal_ni *ni, const ptl_handle_eq_t *eqs, int n, int64_t
 			*which = bad;
 			return PTL_EQ_INVALID;
 		}
-		rc = look(ni, eqs, n, first, ev, which);
+		rc = look(ni, eqs, n, ev, which);
 		if (rc != PTL_EQ_EMPTY)
 			return rc;
 		if (spins < ni->spin) {
@@ -240,7 +245,7 @@ int p3a_kern_eq_wait(const ptl_handle_eq_t *eqs, int n, int64_t ns, ptl_event_t 
 			return PTL_EQ_INVALID;
 		}
 	if (!ns)
-		return look(ni, eqs, n, (uint32_t)now_ns() >> 8, ev, which);
+		return look(ni, eqs, n, ev, which);
 	p3_fetch_add(&p3a_waiting, 1);
 	p3_fence();			/* see p3a_send_home() */
 	rc = wait_in(ni, eqs, n < MOST ? n : MOST, ns, ev, which);
