@@ -7,40 +7,7 @@ hydra || skip_all "no mpiexec.hydra (./mpt build makes one)"
 rxe_up >&2
 ok $? "rxe0 is up in guest $GUEST"
 
-# Commands for this guest from the other, as ssh would bring them. nc ignores SIGCHLD, Hydra's proxy needs it.
-printf '#!/bin/bash\nread -r line\nexec env --default-signal=CHLD bash -c "$line"\n' >from_other
-chmod +x from_other
-$bb nc -ll -p 2222 -e "$PWD/from_other" &
-listener=$!
-if [ "$GUEST" = 1 ]; then
-	echo >"$SHARED/ready"
-	until [ -e "$SHARED/over" ]; do		# the whole run has a time limit
-		sleep 0.3
-	done
-	kill $listener
-	finish
-fi
-trap 'echo >"$SHARED/over"; kill $listener' EXIT
-until [ -e "$SHARED/ready" ]; do
-	sleep 0.3
-done
-cat >ssh <<'END'
-#!/bin/bash
-# options HOST COMMAND...: nothing is read for it, and it lasts as long as the other side does
-while :; do
-	case $1 in
-	-o) shift 2 ;;
-	-*) shift ;;
-	*) break ;;
-	esac
-done
-host=$1
-shift
-exec 3<>/dev/tcp/$host/2222
-printf '%s\n' "$*" >&3
-exec cat <&3
-END
-chmod +x ssh
+. "$SRC/tests/guest/two.sh"
 ./ssh 10.77.0.2 "timeout 60 ibv_rc_pingpong -d rxe0 -g 1 -n 200" >there 2>&1 &
 for i in 1 2 3 4 5; do
 	sleep 2

@@ -47,9 +47,10 @@ mkdir -p "$out"
 # the module, for this kernel
 ko=
 if [ -x "$src/kernel-nal/build.sh" ]; then
-	mkdir -p "$P3_BUILD/tests/guest/ko-$kernel"
-	ko=$("$src/kernel-nal/build.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/ko-$kernel" \
-		2>"$out/ko.log" | tail -n 1)
+	ko_dir=$P3_BUILD/tests/guest/ko-$kernel
+	has gcov && ko_dir=$ko_dir-gcov && export GPTL_GCOV=1
+	mkdir -p "$ko_dir"
+	ko=$("$src/kernel-nal/build.sh" "$(cat "$CACHE/$kernel/kdir")" "$ko_dir" 2>"$out/ko.log" | tail -n 1)
 	[ -s "$ko" ] || { echo "not ok 1 - the module is built"; echo 1..1; tail -n 30 "$out/ko.log" >&2; exit 1; }
 fi
 self=$("$here/selftest_ko.sh" "$(cat "$CACHE/$kernel/kdir")" "$P3_BUILD/tests/guest/self-$kernel" 2>"$out/self.log" |
@@ -102,6 +103,12 @@ for d in "$out" "$out/2"; do
 	fi
 done
 ok $bad "the kernel has nothing to complain of"
+if has gcov && [ -n "$ko" ]; then
+	"$src/kernel-nal/test/coverage.sh" "$ko_dir" "$out/gcov" >"$out/coverage" 2>&1
+	sed 's/^/# /' "$out/coverage"
+	awk 'END { exit !($1 >= 90) }' "$out/coverage"
+	ok $? "lines of the module that were run: $(tail -n 1 "$out/coverage") %"
+fi
 [ $failed = 0 ] || tail -n 60 "$out/run.err" "$out/err" >&2
 echo "1..$n"
 exit $failed
