@@ -4,10 +4,12 @@
  *
  * An NI belongs to the process that has opened it: its tgid and mm. It is found by the other ranks through its job's
  * table (RCU, and a reference while an operation is under way). Files: gptl_dev.c the device and its calls' arguments,
- * gptl_proc.c jobs and NIs, gptl_call.c entries, descriptors and queues, gptl_mem.c pages, gptl_move.c operations.
+ * gptl_proc.c jobs and NIs, gptl_call.c entries, descriptors and queues, gptl_mem.c pages, gptl_move.c operations,
+ * gptl_far.c operations on other nodes, gptl_eth.c the wire to these.
  *
- * Locks: gptl_jobs_lock (mutex) -> job.lock (spin); ni.pins' own; the core's, which are innermost and only held between
- * gptl_enter() and gptl_leave(). Nothing sleeps with any of them but the first.
+ * Locks: gptl_jobs_lock (mutex) -> job.lock (spin); link.lock (spin, softirqs take it); ni.pins' own; the core's,
+ * which are innermost and only held between gptl_enter() and gptl_leave(), or with link.lock. Nothing sleeps with any
+ * of them but the first.
  */
 #ifndef GPTL_H
 #define GPTL_H
@@ -66,6 +68,7 @@ struct gptl_ni {
 	struct gptl_pins *recent[GPTL_RECENT];	/* [recent_lock] the last ones that were made, each with a reference */
 	u32 recent_at;			/* [recent_lock] the oldest */
 	struct work_struct sweep;
+	struct gptl_link *link;			/* to other nodes; NULL: none. Set once */
 	atomic64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
 };
 
@@ -111,6 +114,23 @@ static inline void gptl_wake(struct gptl_ni *ni)
 /* gptl_move.c */
 long gptl_move(struct gptl_ni *ni, const struct gptl_move *a);
 
+bool gptl_own_bytes(struct gptl_ni *ni, u64 start, u64 iov, u32 iov_n, u64 off, u8 *buf, u64 n, bool to);
+
+/* gptl_far.c */
+long gptl_net(struct gptl_ni *ni, struct gptl_net *a);
+long gptl_far(struct gptl_ni *ni, const struct gptl_far *a);
+long gptl_drain(struct gptl_ni *ni, const struct gptl_drain *a);
+/* @slot: of the target, beyond the node's; @h is complete but for its lengths and descriptor. As gptl_move() */
+struct gptl_node;
+struct gptl_node *gptl_far_find(struct gptl_ni *ni, u32 slot, u32 nid, u32 pid);	/* NULL: nobody */
+long gptl_far_put(struct gptl_ni *ni, struct gptl_node *g, struct p3l_hdr *h, struct p3l_send *s);
+long gptl_far_get(struct gptl_ni *ni, struct gptl_node *g, struct p3l_hdr *h, struct p3l_reply *r);
+long gptl_far_exchange(struct gptl_ni *ni, struct gptl_node *g, struct p3l_hdr *h, struct p3l_send *s,
+		       struct p3l_reply *r);
+void gptl_far_leave(struct gptl_ni *ni);	/* nothing comes any more, and the others are told */
+void gptl_far_end(struct gptl_ni *ni);		/* nobody is in @ni any more */
+void gptl_far_stat(struct gptl_ni *ni, struct gptl_stat *s);
+
 /* gptl_mem.c */
 struct gptl_pins;
 int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out);	/* 0 (NULL: not pinned) or a code */
@@ -120,6 +140,13 @@ void gptl_pins_end(struct gptl_ni *ni);
 void gptl_sweep(struct work_struct *w);
 /* @len bytes at @addr of the process of @t, of its descriptor @md, from or to @own of the current process. 0, -errno */
 int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own);
+
+/* Also in a softirq: the pages of descriptor @md of @t, with a reference, if these bytes of it are pinned; or NULL. */
+struct gptl_pins *gptl_pins_of(struct gptl_ni *t, u32 md, u64 addr, u64 len);
+struct page *gptl_pins_page(const struct gptl_pins *p, u64 addr);	/* or NULL */
+void gptl_pins_let(struct gptl_pins *p);				/* @p may be NULL */
+/* Up to @n pages of @t's process, for a moment, by whoever may sleep. How many, or -errno. */
+long gptl_pages_get(struct gptl_ni *t, u64 addr, u32 n, bool write, struct page **page);
 
 /* Pages of another process, for one step on them with bottom halves off: at most 64 bytes, in pieces. */
 struct gptl_piece {

@@ -69,7 +69,7 @@ static long md_in(struct gptl_ni *ni, const struct gptl_md *u, bool pin, struct 
 		return vector_in(ni, u, m);
 	if (!u->start && u->length && u->length < 4096)
 		return PTL_MD_ILLEGAL;
-	return pin ? gptl_pin(ni, u->start, u->length, &m->pins) : 0;
+	return pin || ni->link ? gptl_pin(ni, u->start, u->length, &m->pins) : 0;
 }
 
 /* The core has taken it. */

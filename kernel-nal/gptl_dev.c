@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "gptl.h"
+#include "gptl_eth.h"
 
 struct workqueue_struct *gptl_wq;
 
@@ -32,6 +33,9 @@ union gptl_args {
 	struct gptl_ac ac;
 	struct gptl_stat stat;
 	struct gptl_polled polled;
+	struct gptl_net net;
+	struct gptl_far far;
+	struct gptl_drain drain;
 };
 
 static long hello(union gptl_args *a)
@@ -71,6 +75,7 @@ static long stat(struct gptl_ni *ni, struct gptl_stat *s)
 	s->copies_looked_up = (u64)atomic64_read(&ni->copies_looked_up);
 	s->pinned_pages = (u64)atomic64_read(&ni->pinned_pages);
 	s->withdrawn = (u64)atomic64_read(&ni->withdrawn);
+	gptl_far_stat(ni, s);
 	return 0;
 }
 
@@ -86,6 +91,8 @@ static bool padded(unsigned int nr, const union gptl_args *a)
 	case _IOC_NR(GPTL_MD_ATTACH) ... _IOC_NR(GPTL_MD_UPDATE):
 	case _IOC_NR(GPTL_MEMD_ATTACH) ... _IOC_NR(GPTL_MEMD_POST):
 		return !a->post.pad && !a->post.pad8 && !a->post.md.pad;
+	case _IOC_NR(GPTL_NET):
+		return !a->net.pad[0] && !a->net.pad[1];
 	}
 	return true;
 }
@@ -114,6 +121,9 @@ static long call(struct gptl_ni *ni, unsigned int nr, union gptl_args *a)
 	case _IOC_NR(GPTL_TIDY): return gptl_tidy(ni, &a->ref);
 	case _IOC_NR(GPTL_POLLED): return gptl_polled(ni, &a->polled);
 	case _IOC_NR(GPTL_PIDS): return gptl_pids(ni, &a->meet);
+	case _IOC_NR(GPTL_NET): return gptl_net(ni, &a->net);
+	case _IOC_NR(GPTL_FAR): return gptl_far(ni, &a->far);
+	case _IOC_NR(GPTL_DRAIN): return gptl_drain(ni, &a->drain);
 	}
 	return -ENOTTY;
 }
@@ -144,7 +154,7 @@ static const unsigned int known[GPTL_CALLS] = {
 	CALL(GPTL_ME_UNLINK), CALL(GPTL_MD_ATTACH), CALL(GPTL_MD_BIND), CALL(GPTL_MD_UPDATE), CALL(GPTL_MD_UNLINK),
 	CALL(GPTL_MEMD_ATTACH), CALL(GPTL_MEMD_POST), CALL(GPTL_EQ_ALLOC), CALL(GPTL_EQ_FREE), CALL(GPTL_MOVE),
 	CALL(GPTL_WAIT), CALL(GPTL_WAKE), CALL(GPTL_AC), CALL(GPTL_STAT), CALL(GPTL_TIDY),
-	CALL(GPTL_PIDS), CALL(GPTL_POLLED),
+	CALL(GPTL_PIDS), CALL(GPTL_POLLED), CALL(GPTL_NET), CALL(GPTL_FAR), CALL(GPTL_DRAIN),
 };
 
 /* As copy_struct_from_user(), which older and newer callers than we agree on. */
@@ -277,9 +287,17 @@ static int __init gptl_init(void)
 	gptl_wq = alloc_workqueue("portals_gp", WQ_UNBOUND, 0);
 	if (!gptl_wq)
 		return -ENOMEM;
+	rc = gptl_eth_start();
+	if (rc)
+		goto err_wq;
 	rc = misc_register(&gptl_device);
 	if (rc)
-		destroy_workqueue(gptl_wq);
+		goto err_eth;
+	return 0;
+err_eth:
+	gptl_eth_stop();
+err_wq:
+	destroy_workqueue(gptl_wq);
 	return rc;
 }
 
@@ -288,6 +306,7 @@ static void __exit gptl_exit(void)
 {
 	misc_deregister(&gptl_device);
 	gptl_quiesce();
+	gptl_eth_stop();
 	destroy_workqueue(gptl_wq);
 }
 

@@ -35,8 +35,10 @@ static inline void gptl_relax(unsigned int spins)
 }
 
 #define GPTL_SLOTS	8U		/* rows of operation records in an NI: 64 operations at a time */
+#define GPTL_LINK	GPTL_SLOTS	/* one more row: of the engine to other nodes, which has a lock of its own */
+#define GPTL_ROWS	(GPTL_SLOTS + 1)
 
-/* Fill @env for this processor. The NI must have been set up with GPTL_SLOTS. */
+/* Fill @env for this processor. The NI must have been set up with GPTL_ROWS. */
 static inline void gptl_enter(struct p3l_env *env)
 {
 	local_bh_disable();

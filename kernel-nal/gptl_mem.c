@@ -28,6 +28,7 @@ struct gptl_pins {
 	struct gptl_ni *ni;		/* outlives us */
 	struct mmu_interval_notifier mn;
 	struct rcu_head rcu;
+	struct work_struct free;	/* where the last reference went in a softirq */
 	u64 first;			/* address of the first page */
 	u32 n;				/* pages; 0: withdrawn before they were there */
 	bool stale;
@@ -85,6 +86,24 @@ void gptl_pins_drop(struct gptl_pins *p)
 {
 	if (p)
 		kref_put(&p->ref, pins_free);
+}
+
+static void free_later(struct work_struct *w)
+{
+	struct gptl_pins *p = container_of(w, struct gptl_pins, free);
+	struct gptl_ni *ni = p->ni;
+
+	pins_free(&p->ref);
+	gptl_ni_put(ni);
+}
+
+static void pins_free_soft(struct kref *ref)
+{
+	struct gptl_pins *p = container_of(ref, struct gptl_pins, ref);
+
+	kref_get(&p->ni->ref);		/* whoever copies has one */
+	INIT_WORK(&p->free, free_later);
+	queue_work(gptl_wq, &p->free);
 }
 
 /*
@@ -295,7 +314,7 @@ void gptl_pins_end(struct gptl_ni *ni)
 	cancel_work_sync(&ni->sweep);
 }
 
-static struct gptl_pins *pins_of(struct gptl_ni *t, u32 md, u64 addr, u64 len)
+struct gptl_pins *gptl_pins_of(struct gptl_ni *t, u32 md, u64 addr, u64 len)
 {
 	struct gptl_pins *p;
 
@@ -305,6 +324,18 @@ static struct gptl_pins *pins_of(struct gptl_ni *t, u32 md, u64 addr, u64 len)
 		p = NULL;
 	rcu_read_unlock();
 	return p;
+}
+
+struct page *gptl_pins_page(const struct gptl_pins *p, u64 addr)
+{
+	return addr >= p->first && addr - p->first < (u64)p->n << PAGE_SHIFT ?
+		p->page[(addr - p->first) >> PAGE_SHIFT] : NULL;
+}
+
+void gptl_pins_let(struct gptl_pins *p)
+{
+	if (p)
+		kref_put(&p->ref, pins_free_soft);
 }
 
 /* ---- copies ---- */
@@ -398,7 +429,7 @@ int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own)
 
 	if (!len)
 		return 0;
-	p = pins_of(t, md, addr, len);
+	p = gptl_pins_of(t, md, addr, len);
 	if (p) {
 		atomic64_inc(&t->copies_pinned);
 		rc = copy_pinned(p, addr, len, put, own);
@@ -415,6 +446,19 @@ int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own)
 	rc = copy_looked_up(t->mm, addr, len, put, own);
 	mmput(t->mm);
 	return rc;
+}
+
+long gptl_pages_get(struct gptl_ni *t, u64 addr, u32 n, bool write, struct page **page)
+{
+	long got;
+
+	if (!access_ok((void __user *)(uintptr_t)addr, 1))
+		return -EFAULT;
+	if (!mmget_not_zero(t->mm))
+		return -ESRCH;
+	got = look_up(t->mm, addr, n, write, page);
+	mmput(t->mm);
+	return got;
 }
 
 /* ---- pieces ---- */

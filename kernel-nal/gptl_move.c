@@ -346,6 +346,13 @@ static int step(struct gptl_ni *target, const struct p3l_op *op, u8 *buf)
 	return good ? 0 : -EFAULT;
 }
 
+bool gptl_own_bytes(struct gptl_ni *ni, u64 start, u64 iov, u32 iov_n, u64 off, u8 *buf, u64 n, bool to)
+{
+	struct region o = { start, iov, off, iov_n };
+
+	return !own_bytes(ni, &o, buf, n, to);
+}
+
 static long at_target(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_env *env, struct p3l_op *op,
 		      struct p3l_send *s, struct p3l_reply *r)
 {
@@ -419,8 +426,8 @@ static long swap_length(struct gptl_ni *ni, struct p3l_send *s, const struct p3l
 	return rc;
 }
 
-static long exchange(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, struct p3l_send *s,
-		     struct p3l_reply *r, u64 len)
+static long exchange(struct gptl_ni *ni, struct gptl_ni *target, struct gptl_node *far, struct p3l_hdr *h,
+		     struct p3l_send *s, struct p3l_reply *r, u64 len)
 {
 	struct p3l_env env = { 0 };
 	struct p3l_op *op;
@@ -431,6 +438,12 @@ again:
 	rc = swap_length(ni, s, r, len);
 	if (rc)
 		return rc;
+	if (far) {
+		rc = gptl_far_exchange(ni, far, h, s, r);
+		if (rc == P3L_AGAIN)
+			goto again;
+		return rc;
+	}
 	if (!target)
 		return put_nowhere(ni, s);
 	op = op_get(&env, target->l);
@@ -470,19 +483,21 @@ long gptl_move(struct gptl_ni *ni, const struct gptl_move *a)
 	struct p3l_send s = { .md = { a->put.idx, a->put.gen }, .loff = a->put_off, .len = a->len,
 			      .match_bits = a->bits, .hdr_data = a->hdr_data, .pt = a->pt };
 	struct gptl_ni *target;
+	struct gptl_node *far;
 	struct p3l_hdr h;
 	long rc;
 
 	if (!sane(a))
 		return -EINVAL;
 	fill_hdr(ni, a, &h);
-	target = gptl_ni_get(ni, a->slot, a->nid, a->pid);
+	far = gptl_far_find(ni, a->slot, a->nid, a->pid);
+	target = far ? NULL : gptl_ni_get(ni, a->slot, a->nid, a->pid);
 	if (a->type == P3L_PUT)
-		rc = put(ni, target, &h, &s);
+		rc = far ? gptl_far_put(ni, far, &h, &s) : put(ni, target, &h, &s);
 	else if (a->type == P3L_GET)
-		rc = get(ni, target, &h, &r);
+		rc = far ? gptl_far_get(ni, far, &h, &r) : get(ni, target, &h, &r);
 	else
-		rc = exchange(ni, target, &h, &s, &r, a->len);
+		rc = exchange(ni, target, far, &h, &s, &r, a->len);
 	if (target)
 		gptl_ni_put(target);
 	gptl_wake(ni);

@@ -133,6 +133,7 @@ static void ni_free(struct work_struct *w)
 {
 	struct gptl_ni *ni = container_of(w, struct gptl_ni, free);
 
+	gptl_far_end(ni);
 	gptl_pins_end(ni);
 	if (ni->job)
 		job_put(ni->job);
@@ -166,7 +167,7 @@ void gptl_quiesce(void)
 /* The region is of kernel memory that its process may map for reading; the claims, for writing. */
 static struct gptl_ni *ni_new(const struct gptl_open *a)
 {
-	struct p3l_setup s = { .nid = a->nid, .pid = a->pid, .jid = a->jid, .slot = a->slot, .n_slots = GPTL_SLOTS,
+	struct p3l_setup s = { .nid = a->nid, .pid = a->pid, .jid = a->jid, .slot = a->slot, .n_slots = GPTL_ROWS,
 			       .lane_lines = 256, .max_me = a->max_me, .max_md = a->max_md, .max_eq = a->max_eq,
 			       .max_pt = a->max_pt, .max_ac = a->max_ac, .max_me_list = a->max_me_list,
 			       .max_iov = a->max_iov, .index_from = a->index_from, .space = a->space };
@@ -244,6 +245,7 @@ void gptl_ni_leave(struct gptl_ni *ni)
 	j->broken = true;
 	p3_store_rel(&ni->l->up, 0);
 	spin_unlock(&j->lock);
+	gptl_far_leave(ni);
 	wake_up_all(&j->wq);
 	wake_up_all(&ni->wq);
 }

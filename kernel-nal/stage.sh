@@ -15,6 +15,8 @@ put()	# FOLDER FILE...
 }
 put . "$src"/kernel-nal/Kbuild "$src"/kernel-nal/gptl_*.c
 put lib "$src"/portals/lib/*.[ch]
+put nal/frame "$src"/nal/frame/*.[ch]
+put nal/wire "$src"/nal/wire/*.[ch]
 put include/p3api "$src"/portals/include/p3api/*.h
 put include/p3 "$src"/portals/include/p3/*.h
 put knal "$src"/kernel-nal/*.h "$src"/kernel-nal/uapi/*.h

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # g_hostile.sh [long] - bad input, death and vanishing memory; then nothing is left, and the module can go
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
-kmod insmod "$KO"
+kmod insmod "$KO" netdev=lo
 ok $? "the module is loaded"
 chmod 666 /dev/portals
 HOSTILE_SECONDS=${1:+60}
 export HOSTILE_SECONDS=${HOSTILE_SECONDS:-4}
 tap hostile 400 "$(prog kernel-nal/test/hostile)"
+tap eth_hostile 400 "$(prog kernel-nal/test/eth_hostile)"
 exec 9< /dev/portals
 kmod rmmod portals_gp 2> err
 ok $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"

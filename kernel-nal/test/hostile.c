@@ -185,6 +185,7 @@ static const unsigned long calls[] = {
 	GPTL_HELLO, GPTL_OPEN, GPTL_PID, GPTL_ME_ATTACH, GPTL_ME_INSERT, GPTL_ME_UNLINK, GPTL_MD_ATTACH, GPTL_MD_BIND,
 	GPTL_MD_UPDATE, GPTL_MD_UNLINK, GPTL_MEMD_ATTACH, GPTL_MEMD_POST, GPTL_EQ_ALLOC, GPTL_EQ_FREE, GPTL_MOVE,
 	GPTL_WAIT, GPTL_WAKE, GPTL_AC, GPTL_STAT, GPTL_TIDY, GPTL_PIDS, GPTL_POLLED, GPTL_MEET,
+	GPTL_NET, GPTL_FAR, GPTL_DRAIN,
 };
 
 static void one_call(int fd, uint32_t *claims, uint8_t *mine)
@@ -202,6 +203,8 @@ static void one_call(int fd, uint32_t *claims, uint8_t *mine)
 			m->type = (uint8_t)(1 + next() % 12);
 			m->pad16 = m->ack = 0;
 			m->slot = 0, m->nid = 1, m->pid = 100, m->pt = 4, m->ac = 0;
+			if (next() % 4 == 0)		/* to another node, if GPTL_FAR has said so */
+				m->slot = 1 + (uint32_t)next() % 3, m->nid = m->pid = 0;
 			m->put.idx %= 8, m->get.idx %= 8, m->put.gen = m->get.gen = 0;
 			m->len = next() % 3 ? 8 : ~0ULL;
 		} else if (_IOC_SIZE(what) == sizeof(*p)) {
@@ -217,6 +220,10 @@ static void one_call(int fd, uint32_t *claims, uint8_t *mine)
 	}
 	if (what == GPTL_WAIT)
 		((struct gptl_wait *)(void *)arg)->timeout_ns = (int64_t)(next() % 1000);
+	if (what == GPTL_DRAIN)
+		((struct gptl_drain *)(void *)arg)->timeout_ns = (int64_t)(next() % 1000);
+	if (what == GPTL_FAR && next() % 2)
+		*(struct gptl_far *)(void *)arg = (struct gptl_far){ at, 1 + (uint32_t)next() % 3, 1000 };
 	if (what == GPTL_MEET)
 		((struct gptl_meet *)(void *)arg)->timeout_ms = (int32_t)(next() % 2);
 	if (next() % 4 == 0)

@@ -15,6 +15,11 @@
  * version GPTL_OPEN compares. Offset GPTL_CLAIMS maps one page that the process may write: for each event queue the
  * number of events that it has read (a uint32_t, counted freely). The kernel takes it for a claim: what is not between
  * its own idea and the newest event is passed over.
+ *
+ * Other nodes. GPTL_NET binds the NI to the Ethernet device that the module was told (its parameter netdev), in the
+ * network namespace of the caller; what it answers is for the others. When their answers have come (they are
+ * exchanged by whoever starts the job), GPTL_FAR says who is where. From then on slots from @size of GPTL_OPEN on are
+ * those peers, in that order. GPTL_DRAIN, before the end.
  */
 #ifndef PORTALS_GP_H
 #define PORTALS_GP_H
@@ -92,7 +97,7 @@ struct gptl_eq {
 	struct gptl_ref eq;		/* out */
 };
 
-/* put, get, exchange, atomic operation. slot: of the target on this node, or GPTL_NONE: nobody has that id. */
+/* put, get, exchange, atomic operation. slot: of the target, or GPTL_NONE: nobody has that id. */
 struct gptl_move {
 	uint8_t type;			/* enum p3l_type: put 1, get 2, exchange 3, atomic operations 4 to 12 */
 	uint8_t ack;
@@ -123,9 +128,43 @@ struct gptl_polled {
 	uint32_t pt, on;
 };
 
+/*
+ * ENODEV: no such device, or it is not up, or no Ethernet. EBUSY: bound already. @round: how many interfaces this
+ * process has opened, this one included: frames of one that was closed are not taken for those of the next.
+ */
+struct gptl_net {
+	uint32_t round;
+	uint32_t most;			/* out: bytes of payload that a frame holds here */
+	uint8_t mac[6];			/* out: address of the device */
+	uint8_t pad[2];
+};
+
+struct gptl_peer {
+	uint32_t nid, pid, uid, jid;	/* pid PTL_PID_ANY: it has no interface */
+	uint8_t mac[6];
+	uint8_t pad[2];
+};
+
+/* EINVAL: too many, twice the same, @most below 256. EBUSY: said already. ENOTCONN: no GPTL_NET before. */
+struct gptl_far {
+	uint64_t peers;			/* struct gptl_peer[n] */
+	uint32_t n;
+	uint32_t most;			/* payload of a frame: the least of all nodes' */
+};
+
+/*
+ * Until nothing is on its way to other nodes, and nothing that they have asked for; acknowledgements are sent at once
+ * from now on. ETIME: the time is up.
+ */
+struct gptl_drain {
+	int64_t timeout_ns;
+};
+
 /* What the module has done for this NI. */
 struct gptl_stat {
 	uint64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
+	uint64_t frames_out, frames_in;	/* between nodes: those of ours that were sent, those that came for us, */
+	uint64_t again, held, bad;	/* sent again; kept until a page was there; of no use */
 };
 
 #define GPTL_MAGIC	0xb3
@@ -152,9 +191,14 @@ struct gptl_stat {
 #define GPTL_TIDY	_IOW(GPTL_MAGIC, 20, struct gptl_ref)	/* a descriptor whose old values nobody needs */
 #define GPTL_PIDS	_IOW(GPTL_MAGIC, 21, struct gptl_meet)	/* as GPTL_MEET tells them, without waiting */
 #define GPTL_POLLED	_IOW(GPTL_MAGIC, 22, struct gptl_polled)
-#define GPTL_CALLS	23
+#define GPTL_NET	_IOWR(GPTL_MAGIC, 23, struct gptl_net)
+#define GPTL_FAR	_IOW(GPTL_MAGIC, 24, struct gptl_far)
+#define GPTL_DRAIN	_IOW(GPTL_MAGIC, 25, struct gptl_drain)
+#define GPTL_CALLS	26
 
 _Static_assert(sizeof(struct gptl_open) == 96 && sizeof(struct gptl_post) == 128 && sizeof(struct gptl_move) == 88 &&
-	       sizeof(struct gptl_md) == 48 && sizeof(struct gptl_stat) == 48, "the interface stays as it is");
+	       sizeof(struct gptl_md) == 48 && sizeof(struct gptl_stat) == 88 &&
+	       sizeof(struct gptl_net) == 16 && sizeof(struct gptl_peer) == 24 && sizeof(struct gptl_far) == 16,
+	       "the interface stays as it is");
 
 #endif

@@ -3,7 +3,8 @@
 tcp_sources = nal/transport/transport.h nal/transport/tcp/tcp.h nal/transport/tcp/tcp_int.h nal/transport/tcp/tcp.c \
 	nal/transport/tcp/tcp_listen.c nal/transport/tcp/tcp_conn.c nal/transport/tcp/tcp_move.c \
 	nal/transport/tcp/tcp_auth.c nal/transport/tcp/tcp_addr.c
-gp_sources = nal/gp/gp.h nal/gp/gp_links.c nal/gp/nal_gp.c nal/gp/gp_card.c nal/gp/gp_port.c
+gp_sources = nal/gp/gp.h nal/gp/gp_links.c nal/gp/nal_gp.c nal/gp/gp_card.c nal/gp/gp_port.c \
+	nal/kern/kern_far.c nal/kern/kern_far.h
 # RDMA, where the headers of libibverbs are; the library is loaded when it is asked for.
 verbs_files = nal/transport/verbs/verbs.c nal/transport/verbs/vb_pair.c nal/transport/verbs/vb_ctl.c \
 	nal/transport/verbs/vb_dev.c nal/transport/verbs/vb_bulk.c nal/transport/verbs/vb_reg.c

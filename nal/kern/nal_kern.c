@@ -8,6 +8,8 @@
  *
  * Nothing here has a lock: the file and the mappings are there from start() to stop(), and the table of pids only
  * fills.
+ *
+ * Ranks of other nodes have the slots behind ours, kern_far.c; the kernel reaches them by Ethernet.
  */
 #include "config.h"
 
@@ -18,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kern_far.h"
 #include "nal.h"
 #include "p3_knobs.h"
 #include "p3_log.h"
@@ -31,6 +34,7 @@ struct priv {
 	struct p3l_ni *l;
 	uint64_t len;
 	uint32_t *claims;
+	struct kern_far *far;		/* NULL: the job has one node */
 	uint32_t pids[];
 };
 
@@ -152,6 +156,9 @@ static void leave(struct nal_ni *ni)
 {
 	struct priv *pv = priv_of(ni);
 
+#ifdef HAVE_LIBEV
+	kern_far_close(pv->far);
+#endif
 	if (pv->l)
 		munmap(pv->l, pv->len);
 	if (pv->claims)
@@ -172,6 +179,8 @@ static int again(struct nal_ni *ni, const struct p3l_setup *s)
 	describe(ni, s, &o);
 	rc = call(ni, GPTL_PID, &o);
 	if (rc == PTL_OK) {
+		if (p3_rt_get(NULL)->nodes > 1)		/* the others have met without us */
+			p3_diag("this rank's second interface, after PTL_PID_INVALID, reaches its own node only");
 		ask_pids(ni);
 		ni->l = priv_of(ni)->l;
 	}
@@ -203,6 +212,10 @@ static int start(struct nal_ni *ni, const struct p3l_setup *s)
 			p3_error("another rank of the node %s", rc == -ETIMEDOUT ? "has not come to start" :
 								"ended while the job started");
 	}
+#ifdef HAVE_LIBEV
+	if (job->nodes > 1)
+		rc = kern_far_open(ni, pv->fd, s->pid, rc < 0 ? PTL_FAIL : rc, &pv->far);
+#endif
 	if (rc == PTL_PID_INVALID)
 		return rc;
 	if (rc != PTL_OK) {
@@ -218,10 +231,18 @@ static void stop(struct nal_ni *ni)
 	struct gptl_stat s = { 0 };
 
 	meet(ni);
+#ifdef HAVE_LIBEV
+	if (priv_of(ni)->far)
+		kern_far_drain(priv_of(ni)->far);
+#endif
 	if (!call(ni, GPTL_STAT, &s))
 		p3_debug("kernel: %llu calls, %llu of them slept; copies to and from us: %llu in pinned pages, %llu "
 			 "looked up", (unsigned long long)s.calls, (unsigned long long)s.sleeps,
 			 (unsigned long long)s.copies_pinned, (unsigned long long)s.copies_looked_up);
+	if (priv_of(ni)->far)
+		p3_debug("kernel: frames out %llu, in %llu; again %llu, held for a page %llu, bad %llu",
+			 (unsigned long long)s.frames_out, (unsigned long long)s.frames_in, (unsigned long long)s.again,
+			 (unsigned long long)s.held, (unsigned long long)s.bad);
 	leave(ni);
 }
 
@@ -239,12 +260,25 @@ static int find_pid(const struct nal_ni *ni, uint32_t pid)
 	return -1;
 }
 
+static int find_far(const struct nal_ni *ni, ptl_process_id_t id)
+{
+	int place = -1;
+
+#ifdef HAVE_LIBEV
+	if (priv_of(ni)->far)
+		place = kern_far_find(priv_of(ni)->far, id);
+#endif
+	return place < 0 ? -1 : (int)ni->n_peers + place;
+}
+
 static int find(struct nal_ni *ni, ptl_process_id_t id)
 {
 	int slot;
 
-	if (id.nid != ni->l->nid || id.pid == PTL_PID_ANY)
+	if (id.pid == PTL_PID_ANY)
 		return -1;
+	if (id.nid != ni->l->nid)
+		return find_far(ni, id);
 	slot = find_pid(ni, id.pid);
 	if (p3_unlikely(slot < 0) && find_pid(ni, PTL_PID_ANY) >= 0) {
 		ask_pids(ni);
@@ -255,6 +289,10 @@ static int find(struct nal_ni *ni, ptl_process_id_t id)
 
 static ptl_process_id_t id(struct nal_ni *ni, uint32_t slot)
 {
+#ifdef HAVE_LIBEV
+	if (slot >= ni->n_peers && priv_of(ni)->far)
+		return kern_far_id(priv_of(ni)->far, slot - ni->n_peers);
+#endif
 	if (slot < ni->n_peers && p3_load(&ni->pids[slot]) == PTL_PID_ANY)
 		ask_pids(ni);
 	return (ptl_process_id_t){ ni->l->nid, slot < ni->n_peers ? p3_load(&ni->pids[slot]) : PTL_PID_ANY };
@@ -262,7 +300,7 @@ static ptl_process_id_t id(struct nal_ni *ni, uint32_t slot)
 
 static int dist(struct nal_ni *ni, uint32_t slot, unsigned long *d)
 {
-	*d = slot == ni->l->slot ? 0 : 1;
+	*d = slot == ni->l->slot ? 0 : slot < ni->n_peers ? 1 : 2;
 	return PTL_OK;
 }
 

@@ -68,8 +68,8 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "or fail. The same for all ranks of a job",					\
 	  "nal/gp/nal_gp.c, nal/ap/ap_start.c")						\
 	K(kernel, "PTL_KERNEL", tri, "no", P3_NO, P3_YES, "",				\
-	  "Generic Portals in the kernel, by /dev/portals, for a job on one node: every call is a system call; try: " \
-	  "where the device is; yes: or fail",								\
+	  "Generic Portals in the kernel, by /dev/portals: every call is a system call, and other nodes are "	\
+	  "reached by Ethernet frames; try: where the device is, for a job on one node; yes: or fail",		\
 	  "portals/api/ni.c, portals/rt/p3_rt.c")						\
 	K(portlist, "PTL_DEF_PORTLIST", text, "any", 0, 0, "",				\
 	  "TCP ports to listen on, such as 21000:21001 or 21000-21023: the first free one; any: the system's choice", \

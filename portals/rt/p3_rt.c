@@ -778,8 +778,8 @@ static int check_shape(const struct p3_rt_job *j)
 	} else if (k->locks == P3_LOCKS_MASTER && ((k->nal != P3_NAL_AUTO && k->nal != P3_NAL_AP) || lack)) {
 		snprintf(the_err, sizeof(the_err), "PTL_LOCKS=master needs the engine of PTL_NAL=ap%s%s", lack ? ", " : "",
 			 lack ? lack : "");
-	} else if (k->kernel == P3_YES && (j->nodes > 1 || (k->nal != P3_NAL_AUTO && k->nal != P3_NAL_GP))) {
-		snprintf(the_err, sizeof(the_err), "PTL_KERNEL=yes is for a job on one node, with PTL_NAL=gp or none");
+	} else if (k->kernel == P3_YES && k->nal != P3_NAL_AUTO && k->nal != P3_NAL_GP) {
+		snprintf(the_err, sizeof(the_err), "PTL_KERNEL=yes is for PTL_NAL=gp or none");
 	} else if (k->nal == P3_NAL_LOOP && j->size > 1) {
 		snprintf(the_err, sizeof(the_err), "PTL_NAL=loop is for a job of one process; this one has %u", j->size);
 	} else if ((k->nal == P3_NAL_GP || k->nal == P3_NAL_AP) && lack) {
