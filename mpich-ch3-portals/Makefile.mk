@@ -17,6 +17,7 @@ noinst_HEADERS += \
     src/mpid/ch3/channels/portals/include/mpidi_ptl_win.h
 
 mpi_core_sources += \
+    src/mpid/ch3/channels/portals/src/ch3_born.c \
     src/mpid/ch3/channels/portals/src/ch3_coll.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_bcast.c \
     src/mpid/ch3/channels/portals/src/ch3_coll_comm.c \

@@ -256,6 +256,7 @@ int MPIDI_PTL_Hybrid_rndv_send(MPIR_Request ** sreq_p, const void *buf, MPI_Aint
                                int dt_contig, intptr_t data_sz, MPI_Aint dt_true_lb, int rank, int tag,
                                MPIR_Comm * comm, int context_offset);
 int MPIDI_PTL_Send_waiting(int *made_progress);
+int MPIDI_PTL_Cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq);
 
 /* ch3_eager_long.c */
 extern char MPIDI_PTL_long_entry;
@@ -382,14 +383,73 @@ static inline MPIR_Request *MPIDI_PTL_Create_send(MPIR_Comm * comm, uint64_t mat
     return sreq;
 }
 
+/* ch3_born.c */
+extern MPIR_Request *MPIDI_PTL_born;
+extern MPIR_Request MPIDI_PTL_born_mark;
+MPIR_Request *MPIDI_PTL_More_born(void);
+void MPIDI_PTL_Disown_born(MPIR_Request * req);
+void MPIDI_PTL_Born_fini(void);
+
+/* The request that MPIDI_PTL_Give_born will give, for its handle. NULL: no memory. */
+static inline MPIR_Request *MPIDI_PTL_Next_born(void)
+{
+    return likely(MPIDI_PTL_born != NULL) ? MPIDI_PTL_born : MPIDI_PTL_More_born();
+}
+
+/* The next one, now the user's: complete, without an error, with @match as envelope. Of a receive the status is to set. */
+static inline MPIR_Request *MPIDI_PTL_Give_born(MPIR_Request_kind_t kind, MPIR_Comm * comm, uint64_t match)
+{
+    MPIR_Request *req = MPIDI_PTL_born;
+
+    MPIDI_PTL_born = req->next;
+    MPIR_Object_set_ref(req, 2);
+    req->kind = kind;
+    req->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    req->dev.match.whole = match;
+    return req;
+}
+
+/* The next one as a receive that is to be posted: MPICH's, with two references. NULL: no memory. */
+static inline MPIR_Request *MPIDI_PTL_Unborn(void)
+{
+    MPIR_Request *req = MPIDI_PTL_Next_born();
+
+    if (unlikely(req == NULL))
+        return NULL;
+    MPIDI_PTL_born = req->next;
+    req->prev = NULL;
+    MPIR_Object_set_ref(req, 2);
+    req->kind = MPIR_REQUEST_KIND__RECV;
+    MPIR_cc_set(&req->cc, 1);
+    req->comm = NULL;
+    req->dev.state = 0;
+    return req;
+}
+
 /* MPID_Request_complete, for a receive about which nobody else wants to know. */
 static inline int MPIDI_PTL_Complete_recv(MPIR_Request * rreq)
 {
     if (unlikely(rreq->cc_ptr != &rreq->cc || MPIR_cc_get(rreq->cc) != 1 || rreq->completion_notification != NULL ||
-                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) < 2))
+                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) != 2))
         return MPID_Request_complete(rreq);
     MPIR_cc_set(&rreq->cc, 0);
-    MPIR_Object_set_ref(rreq, MPIR_Object_get_ref(rreq) - 1);
+    MPIR_Object_set_ref(rreq, 1);
+    MPIDI_CH3_Progress_signal_completion();
+    return MPI_SUCCESS;
+}
+
+/*
+ * The same, for one from MPIDI_PTL_Unborn() of which nothing but its status, its data's length and the kind of its
+ * message has been set since it was posted, without an error: it goes to the stack again.
+ */
+static inline int MPIDI_PTL_Complete_clean(MPIR_Request * rreq)
+{
+    if (unlikely(rreq->cc_ptr != &rreq->cc || MPIR_cc_get(rreq->cc) != 1 || rreq->completion_notification != NULL ||
+                 rreq->dev.request_completed_cb != NULL || MPIR_Object_get_ref(rreq) != 2))
+        return MPID_Request_complete(rreq);
+    MPIR_cc_set(&rreq->cc, 0);
+    rreq->prev = &MPIDI_PTL_born_mark;  /* the device's reference is the stack's */
     MPIDI_CH3_Progress_signal_completion();
     return MPI_SUCCESS;
 }

@@ -37,6 +37,11 @@ int MPIDI_CH3I_Progress(MPID_Progress_state * state, int is_blocking);
 #pragma weak MPID_Recv
 #endif
 
+/* Likewise: ch3_born.c */
+#ifndef MPIDI_PTL_OWNS_HOOK
+#pragma weak MPID_Request_free_hook
+#endif
+
 /* MPID_Barrier and so on, static in mpid_coll.h: from here on every caller calls the channel. See ch3_coll.c. */
 int MPIDI_PTL_Barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
 int MPIDI_PTL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root, MPIR_Comm * comm,

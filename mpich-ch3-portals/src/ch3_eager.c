@@ -80,14 +80,14 @@ static int ptl_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Datat
     int context_id = comm->context_id + context_offset;
     uint64_t match = MPIDI_PTL_Match_word(comm->rank, tag, context_id);
     intptr_t n = short_size(vc, comm, count, datatype);
-    MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id));
 
-    if (likely(n >= 0) && likely(put_eager(vc, buf, n, match, sreq->handle) == PTL_OK)) {
-        MPIR_cc_set(&sreq->cc, 0);
-        *request = sreq;
+    if (likely(n >= 0) && likely(MPIDI_PTL_Next_born() != NULL) &&
+        likely(put_eager(vc, buf, n, match, MPIDI_PTL_born->handle) == PTL_OK)) {
+        *request = MPIDI_PTL_Give_born(MPIR_REQUEST_KIND__SEND, comm, MPIDI_PTL_Match_word(rank, tag, context_id));
         return MPI_SUCCESS;
     }
-    return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset, sreq, request);
+    return isend_long(vc, buf, count, datatype, rank, tag, comm, context_offset,
+                      MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id)), request);
 }
 
 /* Blocking: a message that has been put needs no request at all. */
@@ -109,6 +109,7 @@ static int ptl_send(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dataty
 MPIDI_Comm_ops_t MPIDI_PTL_Comm_ops = {
     .send = ptl_send,
     .isend = ptl_isend,
+    .cancel_send = MPIDI_PTL_Cancel_send,
 };
 
 void MPIDI_PTL_Set_truncated(MPIR_Request * rreq, intptr_t sent, intptr_t user_sz)
@@ -149,6 +150,8 @@ int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp)
     if (likely(found && HANDLE_IS_BUILTIN(rreq->dev.datatype) &&
                n <= rreq->dev.user_count * (intptr_t) MPIR_Datatype_get_basic_size(rreq->dev.datatype))) {
         MPIDI_PTL_Copy(rreq->dev.user_buf, data, n);
+        mpi_errno = MPIDI_PTL_Complete_clean(rreq);
+        goto fn_exit;
     } else if (n > 0) {
         if (found)
             mpi_errno = MPIDI_CH3U_Receive_data_found(rreq, data, &n, &is_complete);

@@ -340,6 +340,7 @@ int MPIDI_CH3_Finalize(void)
         MPIDI_PTL_Match_fini();
     MPL_free(MPIDI_PTL.bufs);
     MPL_free(MPIDI_PTL.id_hash);
+    MPIDI_PTL_Born_fini();
 
   fn_exit:
     return mpi_errno;

@@ -226,6 +226,12 @@ static int take_short(MPIDI_VC_t * vc, MPIR_Request * rreq, int kind, intptr_t s
     MPIR_STATUS_SET_COUNT(rreq->status, n);
     rreq->dev.recv_data_sz = n;
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+    if (likely(sent == n && ch->room != NULL && kind == MPIDI_PTL_EAGER && HANDLE_IS_BUILTIN(rreq->dev.datatype) &&
+               rreq->status.MPI_ERROR == MPI_SUCCESS)) {
+        MPIDI_PTL_Copy(rreq->dev.user_buf, ch->room, n);
+        free_room(ch);
+        return MPIDI_PTL_Complete_clean(rreq);
+    }
     if (unlikely(sent > n))
         MPIDI_PTL_Set_truncated(rreq, sent, ch->user_sz);
     if (likely(ch->room != NULL)) {

@@ -239,29 +239,25 @@ static int match_isend(MPIDI_VC_t * vc, const void *buf, MPI_Aint count, MPI_Dat
     intptr_t n = short_size(vc, comm, count, datatype);
     int context_id = comm->context_id + context_offset;
 
-    if (likely(n >= 0)) {
-        MPIR_Request *sreq = MPIDI_PTL_Create_send(comm, MPIDI_PTL_Match_word(rank, tag, context_id));
-
-        if (likely(put(vc, buf, n, MPIDI_PTL_EAGER, MPIDI_PTL_Match_word(comm->rank, tag, context_id),
-                       sreq->handle) == PTL_OK)) {
-            MPIR_cc_set(&sreq->cc, 0);
-            *request = sreq;
-            return MPI_SUCCESS;
-        }
-        MPIR_Request_free(sreq);
+    if (likely(n >= 0) && likely(MPIDI_PTL_Next_born() != NULL) &&
+        likely(put(vc, buf, n, MPIDI_PTL_EAGER, MPIDI_PTL_Match_word(comm->rank, tag, context_id),
+                   MPIDI_PTL_born->handle) == PTL_OK)) {
+        *request = MPIDI_PTL_Give_born(MPIR_REQUEST_KIND__SEND, comm, MPIDI_PTL_Match_word(rank, tag, context_id));
+        return MPI_SUCCESS;
     }
     return send_with_request(vc, buf, count, datatype, rank, tag, comm, context_offset, MPIDI_PTL_EAGER,
                              MPIDI_REQUEST_TYPE_SEND, request);
 }
 
 /* MPI_Cancel: a message that still waits for credit has not left. Of any other the receiver must be asked. */
-static int match_cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
+int MPIDI_PTL_Cancel_send(MPIDI_VC_t * vc, MPIR_Request * sreq)
 {
     int mpi_errno = MPI_SUCCESS, was_incomplete;
     MPIR_Request *prev = NULL, *r;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_cancel_send_req_t *const pkt = &upkt.cancel_send_req;
 
+    MPIDI_PTL_Disown_born(sreq);
     for (r = VC_CH(vc)->waiting_head; r != NULL && r != sreq; r = r->next)
         prev = r;
     if (r != NULL) {
@@ -318,5 +314,5 @@ MPIDI_Comm_ops_t MPIDI_PTL_Match_ops = {
     .issend = match_issend,
     .rsend = match_irsend,
     .irsend = match_irsend,
-    .cancel_send = match_cancel_send,
+    .cancel_send = MPIDI_PTL_Cancel_send,
 };

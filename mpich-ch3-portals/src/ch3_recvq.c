@@ -433,10 +433,10 @@ static void complete_with_error(struct queue *q, MPIR_Request * rreq, int error)
 static inline MPIR_Request *create_posted(int source, int tag, int context_id, void *user_buf, MPI_Aint user_count,
                                           MPI_Datatype datatype)
 {
-    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
-    MPIR_Request *rreq;
+    MPIR_Request *rreq = MPIDI_PTL_Unborn();
 
-    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
+    if (unlikely(rreq == NULL))
+        return NULL;
     rreq->dev.match.whole = MPIDI_PTL_Match_word(source, tag, context_id);
     rreq->dev.mask.whole = kind_mask[kind_of_args(source, tag)];
     rreq->dev.user_buf = user_buf;
@@ -518,19 +518,13 @@ static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_C
     MPIR_Request *rreq;
     MPIDI_PTL_Direct_t d;
 
-    if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) ||
+    if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) || MPIDI_PTL_Next_born() == NULL ||
         !MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d))
         return NULL;
-    rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
-    rreq->comm = comm;
-    MPIR_Comm_add_ref(comm);
+    rreq = MPIDI_PTL_Give_born(MPIR_REQUEST_KIND__RECV, comm, MPIDI_PTL_Match_word(source, tag, context_id));
     rreq->status.MPI_SOURCE = d.source;
     rreq->status.MPI_TAG = d.tag;
     MPIR_STATUS_SET_COUNT(rreq->status, d.length);
-    rreq->dev.recv_data_sz = d.length;
-    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
-    MPIR_cc_set(&rreq->cc, 0);
-    MPIR_Object_set_ref(rreq, 1);
     return rreq;
 }
 
