@@ -476,6 +476,10 @@ static inline int MPIDI_PTL_Is_short(const char *buf, intptr_t len)
         MPIDI_PTL_Word(buf, 3) == (uint64_t) (len - sizeof(MPIDI_CH3_Pkt_eager_send_t));
 }
 
+/* ch3_win_fns.c */
+void MPIDI_PTL_Win_pools_later(void);
+void MPIDI_PTL_Win_pools_told(void);
+
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);

@@ -276,6 +276,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     mpi_errno = finish_pg(pg);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Comm_fns = &comm_fns;
+    MPIDI_PTL_Win_pools_later();
 
     rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &MPIDI_PTL.ni);
     MPIDI_PTL_CHECK(rc, "PtlNIInit");
@@ -314,6 +315,7 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
 
 int MPIDI_CH3_InitCompleted(void)
 {
+    MPIDI_PTL_Win_pools_told();
     return MPIDI_PTL_Env_display();
 }
 

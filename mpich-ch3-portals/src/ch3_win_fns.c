@@ -433,13 +433,73 @@ int MPID_Win_detach(MPIR_Win * win, const void *base)
     return MPI_SUCCESS;
 }
 
+/*
+ * CH3's pools of operations and targets that wait: 4.7 MB that MPI_Init would write in each rank, though most programs
+ * have no window, and operations on the node never wait. So CH3 makes them of length 0, and the first window makes them
+ * as long as they were to be.
+ */
+static int pool_ops, pool_targets;      /* 0: they are there */
+
+/* In MPI_Init, before CH3 makes them; what MPI_Finalize of an earlier session has freed is forgotten. */
+void MPIDI_PTL_Win_pools_later(void)
+{
+    pool_ops = MPIR_CVAR_CH3_RMA_OP_GLOBAL_POOL_SIZE;
+    pool_targets = MPIR_CVAR_CH3_RMA_TARGET_GLOBAL_POOL_SIZE;
+    MPIR_CVAR_CH3_RMA_OP_GLOBAL_POOL_SIZE = 0;
+    MPIR_CVAR_CH3_RMA_TARGET_GLOBAL_POOL_SIZE = 0;
+    global_rma_op_pool_head = NULL;
+    global_rma_target_pool_head = NULL;
+}
+
+/* And afterwards, for whoever asks MPI_T. */
+void MPIDI_PTL_Win_pools_told(void)
+{
+    MPIR_CVAR_CH3_RMA_OP_GLOBAL_POOL_SIZE = pool_ops;
+    MPIR_CVAR_CH3_RMA_TARGET_GLOBAL_POOL_SIZE = pool_targets;
+}
+
+static int make_pools(void)
+{
+    int mpi_errno = MPI_SUCCESS, i;
+    MPIDI_RMA_Op_t *ops;
+    MPIDI_RMA_Target_t *targets;
+
+    if (likely(pool_ops == 0 && pool_targets == 0))
+        goto fn_exit;
+    ops = MPL_malloc(pool_ops * sizeof(*ops), MPL_MEM_RMA);
+    targets = MPL_malloc(pool_targets * sizeof(*targets), MPL_MEM_RMA);
+    if (ops == NULL || targets == NULL) {
+        MPL_free(ops);
+        MPL_free(targets);
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**nomem");
+    }
+    MPL_free(global_rma_op_pool_start); /* of length 0; MPI_Finalize frees what takes its place */
+    MPL_free(global_rma_target_pool_start);
+    global_rma_op_pool_start = ops;
+    global_rma_target_pool_start = targets;
+    for (i = 0; i < pool_ops; i++) {
+        ops[i].pool_type = MPIDI_RMA_POOL_GLOBAL;
+        DL_APPEND(global_rma_op_pool_head, &ops[i]);
+    }
+    for (i = 0; i < pool_targets; i++) {
+        targets[i].pool_type = MPIDI_RMA_POOL_GLOBAL;
+        DL_APPEND(global_rma_target_pool_head, &targets[i]);
+    }
+    pool_ops = pool_targets = 0;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 static int win_init(MPI_Aint size ATTRIBUTE((unused)), int disp_unit ATTRIBUTE((unused)),
                     int create_flavor ATTRIBUTE((unused)), int model ATTRIBUTE((unused)),
                     MPIR_Info * info ATTRIBUTE((unused)), MPIR_Comm * comm ATTRIBUTE((unused)), MPIR_Win ** win)
 {
     (*win)->ptl = NULL;
     (*win)->basic_info_table = NULL;
-    return MPI_SUCCESS;
+    return make_pools();
 }
 
 /* All ranks have come to MPI_Win_free. What may still be on its way are the unlocks of other nodes. */
