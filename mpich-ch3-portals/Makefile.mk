@@ -35,6 +35,7 @@ mpi_core_sources += \
     src/mpid/ch3/channels/portals/src/ch3_init.c \
     src/mpid/ch3/channels/portals/src/ch3_io.c \
     src/mpid/ch3/channels/portals/src/ch3_layout.c \
+    src/mpid/ch3/channels/portals/src/ch3_lock.c \
     src/mpid/ch3/channels/portals/src/ch3_match.c \
     src/mpid/ch3/channels/portals/src/ch3_match_send.c \
     src/mpid/ch3/channels/portals/src/ch3_memcpy.c \

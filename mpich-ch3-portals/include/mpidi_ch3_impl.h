@@ -480,6 +480,11 @@ static inline int MPIDI_PTL_Is_short(const char *buf, intptr_t len)
 void MPIDI_PTL_Win_pools_later(void);
 void MPIDI_PTL_Win_pools_told(void);
 
+/* ch3_lock.c */
+#define MPIDI_PTL_POLLS_ALONE   4       /* looks for an event between two times that other threads are let in, */
+#define MPIDI_PTL_POLLS_CORE    128     /* and that the core is given to whoever else is on it */
+void MPIDI_PTL_Lock_lend(int core);
+
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);
 int MPIDI_PTL_Post_buf(char *buf);

@@ -86,4 +86,14 @@ extern void (*MPIDI_PTL_long_copy) (void *dst, const void *src, size_t len);
             MPIDI_PTL_long_copy((dst), (src), (len));                           \
     } while (0)
 
+/* MPICH's lock of all calls, where several threads make them: who does not get it does as ch3_lock.c says. */
+#include <pthread.h>
+int MPIDI_PTL_Lock_wait(pthread_mutex_t * mutex);
+#undef MPL_thread_mutex_lock
+#define MPL_thread_mutex_lock(mutex_ptr_, err_ptr_, prio_)                              \
+    do {                                                                                \
+        *(int *) (err_ptr_) = __builtin_expect(pthread_mutex_trylock(mutex_ptr_), 0) ?  \
+            MPIDI_PTL_Lock_wait(mutex_ptr_) : 0;                                        \
+    } while (0)
+
 #endif /* MPIDI_CH3_PRE_H_INCLUDED */

@@ -208,7 +208,7 @@ static int idle_step(const MPIDI_PTL_Coll_t * c, idle_t * idle)
     if (n % 16 == 0) {
         mpi_errno = MPIDI_CH3I_Progress(NULL, FALSE);
         MPIR_ERR_CHECK(mpi_errno);
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPIDI_PTL_Lock_lend(FALSE);
     }
     if (n < MPIDI_PTL.spin)
         goto fn_exit;

@@ -279,8 +279,8 @@ static int wait_politely(int idle, int *made_progress)
     int64_t waited;
 
     if (idle < MPIDI_PTL.spin) {
-        if (idle % 16 == 0)
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        if (idle % MPIDI_PTL_POLLS_ALONE == 0)
+            MPIDI_PTL_Lock_lend(idle % MPIDI_PTL_POLLS_CORE == 0);
         return MPI_SUCCESS;
     }
     if (idle == MPIDI_PTL.spin)
@@ -288,7 +288,7 @@ static int wait_politely(int idle, int *made_progress)
     waited = MPIDI_PTL_Now_ns() - since;
     if (MPIR_IS_THREADED) {     /* the lock must not be held asleep, and only its holder may fetch events */
         if (waited < MPIDI_PTL_YIELD_NS)
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+            MPIDI_PTL_Lock_lend(TRUE);
         else
             MPIDI_PTL_Nap(50000);
         return MPI_SUCCESS;
