@@ -489,7 +489,8 @@ int MPIDI_PTL_Match_init(int n_ranks)
     }
     rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_MATCH, any, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &MPIDI_PTL.first);
     MPIDI_PTL_CHECK(rc, "PtlMEAttach");
-    MPIDI_PTL.overflow = MPL_malloc(MPIDI_PTL_OVERFLOWS * MPIDI_PTL.overflow_sz, MPL_MEM_BUFFER);
+    /* Little of it is ever used. What malloc() gives may be made in huge pages, all resident; calloc()'s never is. */
+    MPIDI_PTL.overflow = MPL_calloc(MPIDI_PTL_OVERFLOWS, MPIDI_PTL.overflow_sz, MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!MPIDI_PTL.overflow, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (i = 0; i < MPIDI_PTL_OVERFLOWS; i++) {
         mpi_errno = post_overflow(MPIDI_PTL.overflow + i * MPIDI_PTL.overflow_sz);
