@@ -6,7 +6,7 @@
  *   latency            Send/Recv back and forth, the same buffers reused (OSU latency); that of 8 bytes in slices, see
  *                      bench.h
  *   fresh              the same, the data written by the sender before each message and read by the receiver behind
- *                      it; only the transfer is timed. Lengths -3 and +3 as well
+ *                      it; only the transfer is timed. From 64 KiB on (--quick: only there) lengths -3 and +3 as well
  *   fresh_touch        the same with the writing and reading in it, as an application sees it
  *   bandwidth          window of 64 messages, then an answer of 4 bytes (OSU bw); time per message
  *   message_gap        window of 64 messages of 8 bytes, one pair (OSU mbw_mr): ns per message, in slices
@@ -222,8 +222,8 @@ static void all_fresh(int quick)
 {
 	static const int odd[] = { 0, -3, 3 };
 
-	for (size_t n = 64u << 10; n <= MAX; n *= 4) {
-		for (int o = 0; o < (quick ? 2 : 3); o++) {
+	for (size_t n = quick ? 64u << 10 : 8; n <= MAX; n *= n < 64u << 10 ? 2 : 4) {
+		for (int o = 0; o < (n < 64u << 10 ? 1 : quick ? 2 : 3); o++) {
 			size_t len = n + (size_t)odd[o];
 			double touch = 0, v = fresh(len, repeats(len, quick ? 32 : 128, 8, FRESH_MAX), &touch);
 

@@ -210,9 +210,11 @@ sub mpi_bars {
 		figure_ratio('mpi_time_' . ($fig eq 'fresh' ? 'fresh_' : '') . size_name($_), 'ours', 'mpi_p2p', $fig, $_, 'ns', 'lower', \@peers, $share{$_},
 			     bench_p2p('ours', $fig)) for @big;
 	}
-	figure_worst('mpi_time_any', sub {
-		figure_ratio('', 'ours', 'mpi_p2p', 'latency', $_[0], 'ns', 'lower', \@peers, 1.0, bench_p2p('ours', 'latency'));
-	}, grep { !$share{$_} && $_ != 8 } sizes('mpi_p2p', 'latency', 'ours'));
+	for my $fig ('latency', 'fresh') {	# whatever the length, and whether the buffers were used before or not
+		figure_worst('mpi_time_' . ($fig eq 'fresh' ? 'fresh_' : '') . 'any', sub {
+			figure_ratio('', 'ours', 'mpi_p2p', $fig, $_[0], 'ns', 'lower', \@peers, 1.0, bench_p2p('ours', $fig));
+		}, grep { !$share{$_} && ($_ != 8 || $fig eq 'fresh') } sizes('mpi_p2p', $fig, 'ours'));
+	}
 	figure_limit('mpi_time_of_two_movers_' . size_name($_), ['ours', 'mpi_p2p', 'latency', $_], ['ours', 'portals_copy', 'put_both', $_], 1.25,
 		     './mpt bench mpi_p2p --only latency; ./mpt bench portals_copy --only put_both') for grep { $_ >= 262144 } @big;
 	figure_ratio('mpi_message_rate_8B', 'ours', 'mpi_short', 'message_gap', 8, 'msg/s', 'higher', \@peers, 1.2, bench_p2p('ours', 'rate'), { gap => 1 });
@@ -231,9 +233,13 @@ sub mpi_bars {
 	figure_ratio('mpi_memory_64ranks', 'ours', 'mpi_job-64', 'job_memory', 64, 'kB', 'lower', ['nemesis-yield'], 1.0, './mpt bench mpi_job -n 64 --only memory');
 	figure_ratio('mpi_start_64ranks', 'ours', 'mpi_job-64', 'job_start', 64, 's', 'lower', ['nemesis-yield'], 1.0, './mpt bench mpi_job -n 64 --only start');
 	for my $coll ('bcast', 'reduce', 'allreduce', 'alltoall', 'allgather') {
-		figure_worst("mpi_fresh_${coll}_2ranks", sub {
-			figure_ratio('', 'ours', 'mpi_fresh-2', "fresh_$coll", $_[0], 'ns', 'lower', \@peers, 0.5, "./mpt bench mpi_coll --fresh --only $coll");
-		}, grep { $_ >= 8192 } sizes('mpi_fresh-2', "fresh_$coll", 'ours'));
+		my @sizes = sizes('mpi_fresh-2', "fresh_$coll", 'ours');
+		for my $part (['short', 0.769, grep { $_ < 8192 } @sizes], ['long', 0.5, grep { $_ >= 8192 } @sizes]) {
+			my ($word, $bar, @some) = @$part;
+			figure_worst("mpi_fresh_${coll}_${word}_2ranks", sub {
+				figure_ratio('', 'ours', 'mpi_fresh-2', "fresh_$coll", $_[0], 'ns', 'lower', \@peers, $bar, "./mpt bench mpi_coll --fresh --only $coll");
+			}, @some);
+		}
 	}
 }
 

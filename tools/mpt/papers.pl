@@ -42,7 +42,7 @@ sub entries {
 	['smartmap_coll-alltoall', 'alltoall on one node', 'more than 5 x for 4 to 128 KiB', 'mpi_coll-4', 'alltoall', ['ours', 'ours-twocopy', above_cores(4)], 32768, 'ours-twocopy', 'ns'],
 	['smartmap_coll-reduce_128', 'reduce, 128 ranks on 32 nodes', 'up to 30 % at 2 MiB', $network],
 	['smartmap_coll-bcast_128', 'broadcast, 128 ranks on 32 nodes', '5 to 20 % for 4 to 512 KiB', $network],
-	['mpt-match_latency', 'matching in Portals, in MPI, and both: latency', 'matching in MPI is faster on the node', 'mpi_p2p', 'latency', ['ours', 'ours-nomatch', 'ours-hybrid'], 1024,
+	['mpt-match_latency', 'matching in Portals, in MPI, and both: latency', 'matching in MPI is faster on the node', 'mpi_imb', 'pingpong', ['ours', 'ours-nomatch', 'ours-hybrid'], 1024,
 		'ours-nomatch', 'ns'],
 	['mpt-match_bandwidth', 'both directions at once, matching in Portals and in MPI', 'matching in MPI is worse for long messages', 'mpi_imb', 'bidir',
 		['ours', 'ours-nomatch', 'ours-hybrid'], 1 << 20, 'ours-nomatch', 'ns'],
@@ -104,11 +104,12 @@ sub paper_figures {
 		my ($bench, $fig, $from, $bytes, $against, $unit, $mine) = @rest;
 		$mine //= 'ours';
 		my ($v, $w) = map { value_of($_, $bench, $fig, $bytes) } $mine, $against;
-		# mpi_short is where lengths of 8 bytes are; mpi_p2p has the rest
 		my ($program, $ranks) = $bench =~ /^(\w+?)(?:-(\d+))?$/;
 		my $rec = { %r, library => $mine, unit => $unit, value => $v, bytes => $bytes, reference => $against, reference_value => $w,
 			    ratio => defined $v && defined $w && $w ? $v / $w : undef, command => "./mpt bench $program --lib $mine" . ($ranks ? " -n $ranks" : '') };
-		$rec->{why} = 'not measured: ' . why_not($mine, $bench, $fig) . ' (a full evaluation has all of them)' unless defined $v;
+		my ($missing) = grep { !defined value_of($_, $bench, $fig, $bytes) } $mine, $against;
+		$rec->{why} = ($missing eq $mine ? 'not measured: ' : "nothing to compare with: " . ($label{$missing} // $missing) . ': ') . why_not($missing, $bench, $fig) .
+			      ' (a full evaluation has all of them)' if defined $missing;
 		push @records, $rec;
 		push @out, { %i, rec => $rec, bench => $bench, fig => $fig, from => $from, unit => $unit };
 	}
@@ -133,7 +134,8 @@ sub paper_html {
 	}
 	my ($r, $axis) = ($p->{rec}, axis_of($p));
 	$text .= ' ' . $h->(defined $r->{value} ? 'Here: ' . quantity($r->{value}, $r->{unit}) . (!$r->{bytes} ? '' : defined $axis ? " at $r->{bytes} ($axis)" : ' at ' . size_name($r->{bytes})) .
-			    (defined $r->{ratio} ? sprintf(', %.2f of %s', $r->{ratio}, $label{$r->{reference}} // $r->{reference}) : '') : ucfirst $r->{why}) . '.</p>';
+			    (defined $r->{ratio} ? sprintf(', %.2f of %s', $r->{ratio}, $label{$r->{reference}} // $r->{reference}) :
+			    $r->{why} ? "; $r->{why}" : '') : ucfirst $r->{why}) . '.</p>';
 	my @from = grep { exists $label{$_} } @{$p->{from}};
 	my @points = map { sizes($p->{bench}, $p->{fig}, $_) } @from;
 	$text .= $plot->($p->{title}, $axis // 'message length', $p->{unit} eq 'ns' ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $p->{unit} eq 'ns' ? 1e-3 : 1, @from))
