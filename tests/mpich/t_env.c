@@ -4,6 +4,7 @@
  *
  *	t_env credits BYTES	how many messages leave rank 0 while rank 1 does not look
  *	t_env posts		are receives posted whose messages are in the inbox?
+ *	t_env matched		which receives are posted in Portals, short and long ones?
  *	t_env turns		do all senders have their turn where messages of all are there?
  *	t_env bypass		is a message taken while the receiver is not in MPI?
  *	t_env long		is a long message, contiguous or not, whose receiver is not in MPI?
@@ -177,6 +178,32 @@ static void posts(void)
 		CHECK(n == i % 8 && st.MPI_TAG == i && st.MPI_SOURCE == 0 && (n == 0 || got[0] == i), "message %d", i);
 	}
 	printf("posts %s\n", n_posts ? "some" : "none");
+}
+
+/* Rank 1 posts a short receive and a long one before their messages; was there a call of Portals for it? */
+static void matched(void)
+{
+	static const int length[] = { 8, LONG };
+	char *buf = malloc(LONG);
+
+	for (int i = 0; i < 2; i++) {
+		MPI_Request req = MPI_REQUEST_NULL;
+
+		if (m_rank == 0)
+			m_fill(buf, length[i], 5 + i);
+		MPI_Barrier(MPI_COMM_WORLD);
+		n_posts = 0;
+		if (m_rank == 1) {
+			MPI_Irecv(buf, length[i], MPI_BYTE, 0, i, MPI_COMM_WORLD, &req);
+			printf("%s in %s%s", i ? "long" : "short", n_posts ? "Portals" : "CH3", i ? "\n" : " ");
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (m_rank == 0)
+			MPI_Send(buf, length[i], MPI_BYTE, 1, i, MPI_COMM_WORLD);
+		MPI_Wait(&req, MPI_STATUS_IGNORE);
+		CHECK(m_wrong(buf, length[i], 5 + i) < 0);
+	}
+	free(buf);
 }
 
 static void turns(void)
@@ -520,6 +547,8 @@ int main(int argc, char **argv)
 		bypass();
 	else if (argc > 1 && !strcmp(argv[1], "posts"))
 		posts();
+	else if (argc > 1 && !strcmp(argv[1], "matched"))
+		matched();
 	else if (argc > 1 && !strcmp(argv[1], "turns"))
 		turns();
 	else if (argc > 1 && !strcmp(argv[1], "transport"))

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Large messages between every pair of kinds of memory: static, stack, heap, mapped, a thread's stack, read-only. */
+/*
+ * Large messages between every pair of kinds of memory: static, stack, heap, mapped, a thread's stack, read-only, files
+ * mapped shared and private.
+ */
 #define _GNU_SOURCE
 #include "m.h"
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define N (1 << 20)
+#define KINDS 9
 
 static unsigned char data_buf[N] = { 1 }, bss_buf[N];
 static uint32_t seed;
@@ -38,6 +43,28 @@ static void *on_thread(void *arg)
 
 	talk(buf, "a thread's stack", 0);
 	return arg;
+}
+
+/* What was received into a shared mapping is in the file, into a private one is not. */
+static void on_file(int flags)
+{
+	static unsigned char in_file[N];
+	char name[] = "t_memory.XXXXXX";
+	int fd = mkstemp(name), shared = flags == MAP_SHARED;
+	unsigned char *p;
+
+	unlink(name);
+	CHECK(fd >= 0 && ftruncate(fd, N) == 0);
+	p = mmap(NULL, N, PROT_READ | PROT_WRITE, flags, fd, 0);
+	CHECK(p != MAP_FAILED);
+	talk(p, shared ? "a file" : "a file, privately", 0);
+	CHECK(pread(fd, in_file, N, 0) == N);
+	if (shared)
+		CHECK(m_wrong(in_file, N, seed) < 0, "in the file, byte %ld", m_wrong(in_file, N, seed));
+	else
+		CHECK(in_file[0] == 0 && !memcmp(in_file, in_file + 1, N - 1));
+	munmap(p, N);
+	close(fd);
 }
 
 static void with(int kind)
@@ -82,6 +109,12 @@ static void with(int kind)
 		talk(p, "a mapping, from read-only memory", 1);
 		munmap(p, N);
 		break;
+	case 7:
+		on_file(MAP_SHARED);
+		break;
+	case 8:
+		on_file(MAP_PRIVATE);
+		break;
 	}
 }
 
@@ -93,8 +126,8 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &m_size);
 	if (m_rank < 2)
-		for (a = 0; a < 7; a++)
-			for (b = 0; b < 7; b++) {
+		for (a = 0; a < KINDS; a++)
+			for (b = 0; b < KINDS; b++) {
 				seed = 77 + a * 16 + b;
 				with(m_rank == 0 ? a : b);
 			}
