@@ -112,7 +112,7 @@ int MPIDI_PTL_Pieces(MPI_Aint count, MPI_Datatype type, size_t total, MPIDI_PTL_
 
 /* ch3_win_lock.c */
 int MPIDI_PTL_Try_lock(MPIDI_PTL_Win_ctl_t * ctl, int type, MPIDI_PTL_Waiter_t * waiter);
-int MPIDI_PTL_Lock(MPIDI_PTL_Win_ctl_t * ctl, int type);
+int MPIDI_PTL_Lock(const MPIDI_PTL_Win_t * w, MPIDI_PTL_Win_ctl_t * ctl, int type);
 int MPIDI_PTL_Unlock(MPIR_Win * win, int rank, int type);
 int MPIDI_PTL_Ask_lock(MPIR_Win * win, int rank, int type);
 int MPIDI_PTL_Wait_lock(MPIR_Win * win, int rank);

@@ -113,21 +113,35 @@ static inline void pause_core(void)
 #endif
 }
 
-static void give_core_away(int64_t since)
+/* Nonzero: after a long wait. */
+static int give_core_away(int64_t since)
 {
     int64_t waited = MPIDI_PTL_Now_ns() - since;
 
     if (waited >= POLITE_NS) {
         MPIDI_PTL_Nap(waited < 20 * POLITE_NS ? 50000 : 1000000);
-        return;
+        return waited >= 20 * POLITE_NS;
     }
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return FALSE;
 }
 
-/* Wait for a lock of a rank of this node. What others want of us meanwhile they get. */
-int MPIDI_PTL_Lock(MPIDI_PTL_Win_ctl_t * ctl, int type)
+/* Who holds it nobody knows: of this node's ranks any may. */
+static int all_alive(const MPIDI_PTL_Win_t * w)
+{
+    int i;
+
+    for (i = 0; i < w->n && (w->target[i].proc < 0 || smartmap_alive(w->target[i].proc)); i++);
+    return i == w->n;
+}
+
+/*
+ * Wait for a lock of a rank of this node. What others want of us meanwhile they get. Who waits long looks whether a
+ * rank of the window has died: it may have had the lock, or have waited in front of us.
+ */
+int MPIDI_PTL_Lock(const MPIDI_PTL_Win_t * w, MPIDI_PTL_Win_ctl_t * ctl, int type)
 {
     int mpi_errno = MPI_SUCCESS, spin = MPIDI_PTL.oversubscribed ? 1 : SPIN, i;
     MPIDI_PTL_Waiter_t waiter = { 0 };
@@ -144,7 +158,7 @@ int MPIDI_PTL_Lock(MPIDI_PTL_Win_ctl_t * ctl, int type)
         }
         mpi_errno = MPIDI_CH3_Progress_poke();
         MPIR_ERR_CHECK(mpi_errno);
-        give_core_away(since);
+        MPIR_ERR_CHKANDJUMP(give_core_away(since) && !all_alive(w), mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
     }
 
   fn_exit:

@@ -37,7 +37,7 @@ int MPID_Win_lock(int type, int dest, int assert, MPIR_Win * win)
 
     t->asked = t->granted = (assert & MPI_MODE_NOCHECK) != 0;
     if (!(assert & MPI_MODE_NOCHECK)) {
-        mpi_errno = t->ctl != NULL ? MPIDI_PTL_Lock(t->ctl, type) : MPIDI_PTL_Ask_lock(win, dest, type);
+        mpi_errno = t->ctl != NULL ? MPIDI_PTL_Lock(win->ptl, t->ctl, type) : MPIDI_PTL_Ask_lock(win, dest, type);
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (t->packets) {
@@ -98,7 +98,7 @@ int MPID_Win_lock_all(int assert, MPIR_Win * win)
 
         t->asked = t->granted = nocheck;
         if (!nocheck && t->ctl != NULL) {
-            mpi_errno = MPIDI_PTL_Lock(t->ctl, MPI_LOCK_SHARED);
+            mpi_errno = MPIDI_PTL_Lock(w, t->ctl, MPI_LOCK_SHARED);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }
