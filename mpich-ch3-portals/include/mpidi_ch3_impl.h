@@ -520,6 +520,14 @@ int MPIDI_PTL_Taken_reply(MPIR_Request * rreq, const ptl_event_t * ev, int *mpi_
 void MPIDI_PTL_Taken_leaves(MPIR_Request * rreq);
 int MPIDI_PTL_Taken_settle(void);
 
+/* Of messages that no receive was posted for: what is held of them in memory, and the most that was. */
+typedef struct {
+    int64_t bytes, most;
+} MPIDI_PTL_Unex_t;
+extern MPIDI_PTL_Unex_t MPIDI_PTL_unex;
+void MPIDI_PTL_Unex_count(int64_t bytes);
+void MPIDI_PTL_Unex_init(void);
+
 /* ch3_layout.c */
 typedef struct MPIDI_PTL_Run {
     uint64_t addr, len;         /* the first block */

@@ -223,8 +223,10 @@ static inline void remove_unexpected(MPIR_Request * rreq)
     remove_request(&unexpected, rreq);
     if (unlikely(REQ_CH(rreq)->taken))
         MPIDI_PTL_Taken_leaves(rreq);
-    if (REQ_CH(rreq)->left > 0)
+    if (REQ_CH(rreq)->left > 0) {
+        MPIDI_PTL_Unex_count(-REQ_CH(rreq)->left);
         MPIDI_PTL_Give_back(REQ_CH(rreq)->vc, 0, REQ_CH(rreq)->left);
+    }
 }
 
 static inline void append_posted(MPIR_Request * rreq)
@@ -243,13 +245,16 @@ void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes)
 {
     holder = vc;
     holds = bytes;
+    MPIDI_PTL_Unex_count(bytes);
 }
 
 /* The message went elsewhere. */
 void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc)
 {
-    if (holds > 0)
+    if (holds > 0) {
+        MPIDI_PTL_Unex_count(-holds);
         MPIDI_PTL_Give_back(vc, 0, holds);
+    }
     holds = 0;
 }
 
@@ -339,6 +344,7 @@ MPIR_Request *MPIDI_PTL_Recvq_unexpected(void)
 
 int MPIDI_CH3U_Recvq_init(void)
 {
+    MPIDI_PTL_Unex_init();
     return MPI_SUCCESS;
 }
 

@@ -10,6 +10,9 @@
  * No more than MPICH_UNEX_BUFFER_SIZE bytes are held so. What finds no room, or no place for a get, stays where it is
  * (WAITS), and is looked at again when something has gone (look_again); if its receive comes first, it is an ordinary
  * rendezvous. While a get is under way its request must not go: MPIDI_PTL_Taken_settle.
+ *
+ * What is held of messages without a receive, these and those of which the sender's credit is charged (ch3_credit.c),
+ * is counted here. Each kind has MPICH_UNEX_BUFFER_SIZE for itself.
  */
 #include "mpidi_ch3_impl.h"
 #include <sched.h>
@@ -18,8 +21,38 @@ enum { NOT, WAITS, FETCHED, HERE };     /* REQ_CH(rreq)->taken */
 
 int MPIDI_PTL_takes_waiting;            /* messages that wait, and something has changed: look */
 
+MPIDI_PTL_Unex_t MPIDI_PTL_unex;
+
 static int n_waiting, n_fetched;
 static int64_t held;                    /* bytes, fetched or here */
+
+/* @bytes more, or less. */
+void MPIDI_PTL_Unex_count(int64_t bytes)
+{
+    MPIDI_PTL_unex.bytes += bytes;
+    if (MPIDI_PTL_unex.bytes > MPIDI_PTL_unex.most)
+        MPIDI_PTL_unex.most = MPIDI_PTL_unex.bytes;
+}
+
+static void show(const char *name, int64_t * n, const char *what)
+{
+    int index;
+
+    /* MPICH forgets it with MPI_Finalize, unless a tool uses MPI_T then */
+    if (PMPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) != MPI_SUCCESS)
+        MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, name, n, 1, MPI_T_ENUM_NULL,
+                                  MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT,
+                                  MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "CH3", what);
+}
+
+/* For MPI_T, whether MPICH was configured with performance variables of its own or not. */
+void MPIDI_PTL_Unex_init(void)
+{
+    memset(&MPIDI_PTL_unex, 0, sizeof(MPIDI_PTL_unex));
+    show("ptl_unex_bytes", &MPIDI_PTL_unex.bytes,
+         "bytes of messages that no receive was posted for, of which MPICH_UNEX_BUFFER_SIZE is the limit");
+    show("ptl_unex_bytes_most", &MPIDI_PTL_unex.most, "the most that ptl_unex_bytes has been");
+}
 
 static void look_again(void)
 {
@@ -46,6 +79,7 @@ static int start(MPIR_Request * rreq)
     MPIDI_PTL.gets++;
     n_fetched++;
     held += n;
+    MPIDI_PTL_Unex_count(n);
     REQ_CH(rreq)->taken = FETCHED;
     rreq->dev.tmpbuf_sz = n;
     rreq->dev.recv_pending_count = 2;   /* the data, the receive */
@@ -96,8 +130,10 @@ int MPIDI_PTL_Taken_reply(MPIR_Request * rreq, const ptl_event_t * ev, int *mpi_
     if (unlikely(ev->ni_fail_type != PTL_NI_OK || (intptr_t) ev->mlength != rreq->dev.recv_data_sz)) {
         MPIR_ERR_SET1(rreq->status.MPI_ERROR, MPI_ERR_OTHER, "**intern", "**intern %s",
                       "the sender's data could not be fetched");
-        if (!REQ_CH(rreq)->left_queue)
+        if (!REQ_CH(rreq)->left_queue) {
             held -= rreq->dev.recv_data_sz;
+            MPIDI_PTL_Unex_count(-rreq->dev.recv_data_sz);
+        }
         REQ_CH(rreq)->taken = NOT;
         rreq->dev.recv_data_sz = 0;
         MPL_free(rreq->dev.tmpbuf);
@@ -122,6 +158,7 @@ void MPIDI_PTL_Taken_leaves(MPIR_Request * rreq)
         REQ_CH(rreq)->taken = NOT;
     } else {
         held -= rreq->dev.tmpbuf_sz;
+        MPIDI_PTL_Unex_count(-rreq->dev.tmpbuf_sz);
         REQ_CH(rreq)->left_queue = TRUE;
     }
     look_again();
