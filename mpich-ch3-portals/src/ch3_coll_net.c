@@ -32,6 +32,13 @@ static int add_entry(const struct mpich_coll_entry *e)
     return 0;
 }
 
+/* As far as it can be said before MPI_Init: rank 0 asks, and keeps it open. */
+int MPIDI_PTL_Coll_plugin_good(const char *name)
+{
+    plugin = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return plugin != NULL && dlsym(plugin, "mpich_coll_plugin") != NULL;
+}
+
 int MPIDI_PTL_Coll_load_plugin(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -41,7 +48,8 @@ int MPIDI_PTL_Coll_load_plugin(void)
 
     if (name == NULL || *name == '\0')
         goto fn_exit;
-    plugin = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL)
+        plugin = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (plugin == NULL) {
         snprintf(msg, sizeof(msg), "MPICH_COLL_PLUGIN: %s", dlerror());
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**intern", "**intern %s", msg);

@@ -30,10 +30,12 @@ struct setting {
 };
 
 static const struct setting settings[] = {
+#define OWN(value_) value_
 #define X(field_, kind_, name_, min_, max_, ours_, paper_, unit_, help_) \
     { name_, kind_, &MPIDI_PTL_env.field_, min_, max_, ours_, paper_, unit_ },
     MPIDI_PTL_SETTINGS(X)
 #undef X
+#undef OWN
 };
 #define N_SETTINGS ((int) (sizeof(settings) / sizeof(*settings)))
 
@@ -102,6 +104,8 @@ static int good_text(const void *field, const char *text)
 {
     if (field == &MPIDI_PTL_env.mpiio_hints)
         return MPIDI_PTL_Hints_good(text);
+    if (field == &MPIDI_PTL_env.coll_plugin)
+        return MPIDI_PTL_Coll_plugin_good(text);
     return 1;
 }
 

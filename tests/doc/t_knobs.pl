@@ -77,7 +77,10 @@ my @mpi = $channel =~ /^\s*X\(\w+, [A-Z]+, "(\w+)"/mg;
 for my $v (@mpi) {
 	push @bad, "$v is not in intro_mpi(3)" unless $intro =~ /^\.It Ev $v Ta /m && $intro =~ /^\.It Ev $v$/m;
 	push @bad, "$v is in no test of tests/mpich" unless $tests =~ /\b$v\b/;
+	my $own = $channel =~ /^\s*X\(\w+, [A-Z]+, "$v"(?:, [^,]+){3}, OWN\(/m;
+	push @bad, "$v: its default of the papers" unless $own == ($intro =~ /^\.It Ev $v Ta - Ta /m);
 }
+push @bad, 'orders of ranks' if 2 > (() = $intro =~ /^\.It (?:Ev MPICH_RANK_REORDER_METHOD|Pa MPICH_RANK_ORDER)$/mg);
 report('settings of MPI are in intro_mpi(3), and a test sets each', @mpi > 5 ? @bad : 'too few');
 
 @bad = ();

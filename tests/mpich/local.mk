@@ -7,6 +7,7 @@ P3_TESTS += mpich/wrappers:tests/mpich/wrappers:limit=400
 P3_TESTS += mpich/abi:tests/mpich/abi:limit=500
 # Of MPICH's suite what there is time for; the whole of it, in all modes: tests/mpich/suite --full
 P3_TESTS += mpich/suite:tests/mpich/suite:limit=900,args=pt2pt+rma
-P3_TESTS += mpich/modes:tests/mpich/suite:limit=900,args=--quick+--mode+default+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
+mpich_modes = --quick+--mode+default+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
+P3_TESTS += mpich/modes:tests/mpich/suite:limit=900,args=$(mpich_modes)
 P3_TESTS += mpich/programs:tests/mpich/programs:limit=1200
 P3_TESTS += mpich/gdb:tests/mpich/gdb:limit=200
