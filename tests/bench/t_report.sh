@@ -38,7 +38,7 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..66
+echo 1..68
 
 fresh
 for r in 1 2 3; do
@@ -188,6 +188,14 @@ says dart_put_8B_mpi_rma met true "the peers' own put takes 10 times as long as 
 says dart_get_8B_mpi_rma met false "the get of one of them does not"
 says dart_stencil_64 met false "1.33 x where 1.35 x is asked"
 record smartmap_coll-reduce_128 | grep -q '"why": "not shown: '; ok $? "a figure that one machine cannot show has its reason"
+
+grep -q 'What tests/counts holds each operation to' "$work/index.html" && grep -q 'MPI_Send.*<td class="n">[1-9]' "$work/index.html"
+ok $? "what each layer costs is a table, of the limits where nothing was counted"
+printf 'put_inbox\t%s\t%s\n' instructions 301.0 lines 8 >"$work/counts.tsv"
+report
+grep -q 'Counted in this run' "$work/index.html" && grep -q 'into an inbox</td><td class="n">301</td><td class="n">8</td>' "$work/index.html" &&
+	! grep -q 'PtlGet, done by the initiator' "$work/index.html"
+ok $? "and of what was"
 
 if command -v python3 >/dev/null; then
 	python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/results.json"; ok $? "results.json is valid JSON"

@@ -276,6 +276,17 @@ eval_papers()
 	done
 }
 
+# What the test of counts counts: instructions and shared cache lines of the small operations. Nothing is timed.
+eval_counts()
+{
+	rm -f "$REPORT/counts.tsv"
+	command -v valgrind >/dev/null || return 0
+	eval_progress "instructions and cache lines of each layer"
+	(cd "$BUILD/make" && T_COUNTS=show P3_BUILD=$PWD MPT_BUILD=$BUILD "$ROOT/tests/run" counts/counts counts/mpi) >"$LOGS/counts.log" 2>&1
+	cat "$BUILD"/make/tests/out/res/counts/{counts,mpi}.err 2>/dev/null |
+		sed -n 's/^# \(\w*\) \(instructions\|lines\) \([0-9.]*\)$/\1\t\2\t\3/p' >"$REPORT/counts.tsv"
+}
+
 cmd_eval()
 {
 	local quick= json= peers=() rounds=5 short=9 lib n r t1 qa=() paper=
@@ -401,7 +412,7 @@ cmd_eval()
 	eval_dmapp "$quick"
 	eval_dart "$quick"
 	eval_jobs "$quick" "$rounds"
-	[ -n "$quick" ] || eval_papers
+	[ -n "$quick" ] || { eval_papers; eval_counts; }
 	[ -t 2 ] && printf '\r\033[K' >&2
 	note "measured: $((SECONDS - EVAL_T0)) s"
 	perl "$LIBDIR/report.pl" "$REPORT" "$ROOT" || exit 1

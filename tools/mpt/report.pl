@@ -556,6 +556,30 @@ for my $lib ('ours', 'ours-off') {
 	}
 }
 
+# What a layer costs without a clock: as counted in this run, else what tests/counts holds it to. [LAYER, OPERATION, NAME]
+my @layers = (
+	['Portals', 'PtlPut, the initiator matches and copies', 'put_direct'], ['Portals', 'PtlPut into an inbox', 'put_inbox'],
+	['Portals', 'PtlGet, done by the initiator', 'get_direct'], ['Portals', 'PtlMEMDPost', 'memdpost'],
+	['Portals', 'PtlMEMDPost, the list has an index', 'memdpost_long'], ['Portals', 'PtlEQGet of an event of such a put', 'eqget_direct'],
+	['Portals', 'PtlEQGet that takes a message from the inbox', 'eqget_inbox'], ['Portals', 'PtlEQGet, nothing there', 'eqget_empty'],
+	['Portals', 'a receive: PtlMEMDPost and PtlEQGet', 'receive_inbox'], ['Portals', 'a receive: PtlMEMDTake_np', 'take_inbox'],
+	['MPI and Portals', 'MPI_Send, matching in MPI', 'mpi_send'], ['MPI and Portals', 'MPI_Recv, matching in MPI, of an unexpected message', 'mpi_recv'],
+	['MPI and Portals', 'MPI_Recv of a message in the inbox', 'mpi_take']);
+my (%count, $counted);
+for my $f ("$dir/counts.tsv", "$root/tests/counts/limits") {
+	open $in, '<', $f or next;
+	while (<$in>) { $count{$1}{$2} = $3 if /^(\w+)\s(instructions|lines)\s([\d.]+)$/; }
+	close $in;
+	$counted = $f =~ /tsv$/;
+	last if %count;
+}
+sub layers_html {
+	my $n = sub { my ($v) = @_; return 'X<td class="n">' . (defined $v ? sprintf('%.0f', $v) : '-') . '</td>' };
+	return '<table><tr><th>layer</th><th>operation, 8 bytes</th><th>instructions</th><th>shared cache lines touched</th></tr>' .
+		join('', map { my ($layer, $what, $name) = @$_; '<tr><td>' . h($layer) . '</td><td>' . h($what) . '</td>' . $n->($count{$name}{instructions}) .
+			       $n->($count{$name}{lines}) . "</tr>\n" } grep { $count{$_->[2]} } @layers) . '</table>';
+}
+
 require "$root/tools/mpt/papers.pl";
 my @papers = paper_figures();		# after them: their records are at the end
 
@@ -843,6 +867,9 @@ for my $n (2, 4, grep { $data{ours}{"mpi_coll-$_"} } 8) {
 		map { plot("MPI_" . ucfirst($_) . ", $n ranks", 'vector or block length', 'microseconds per call', series("mpi_coll-$n", $_, 1e-3, @libs)) } 'bcast', 'reduce', 'allreduce', 'alltoall', 'allgather'];
 }
 
+push @sections, ['What each layer costs', ($counted ? 'Counted in this run, under valgrind' : 'What tests/counts holds each operation to (not counted in this run)') .
+	': instructions of the process that makes the call, and distinct cache lines of memory that others see, each of which is a transfer where the other ' .
+	'rank had it last. Those of MPI are not counted.', layers_html()] if %count;
 push @sections, ['Figures of the papers', 'What the two SMARTMAP papers and the MPT paper show, by the same definitions, on this machine.',
 	map { $_->{html} } map { paper_html($_, \&plot, \&series, \&h) } @papers];
 
