@@ -13,6 +13,7 @@
 #include <pshmemx.h>
 #include <pthread.h>
 #include <smartmap.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ struct block {
 
 static struct block *block;
 static size_t n_blocks, room;
-static uint32_t serial;			/* allocations since the start */
+static uint32_t serial;			/* calls since the start, + 1 */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;	/* inside of lock */
 
@@ -42,7 +43,7 @@ int shmemi_heap_start(size_t size)
 	void *p;
 
 	size += SHMEMI_RESERVED;
-	p = smartmap_alloc(size, size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096);
+	p = smartmap_alloc(size, HUGE_PAGE);	/* what is reserved is more than that */
 	if (!p)
 		return -1;
 	room = 64;
@@ -53,7 +54,7 @@ int shmemi_heap_start(size_t size)
 	}
 	block[0] = (struct block){ SHMEMI_RESERVED, size - SHMEMI_RESERVED, 0, false };
 	n_blocks = 1;
-	serial = 0;
+	serial = 1;
 	shmemi.heap = (uintptr_t)p;
 	shmemi.heap_size = size;
 	return 0;
@@ -112,7 +113,7 @@ static uint64_t take(uint64_t align, uint64_t size)
 	if (align < GRAIN)
 		align = GRAIN;
 	for (size_t i = 0; i < n_blocks; i++) {
-		/* the heap itself is aligned to the same on every PE: to 2 MiB, or to a page */
+		/* the heap itself is aligned to 2 MiB on every PE */
 		uint64_t off = (block[i].off + align - 1) & ~(align - 1), end = block[i].off + block[i].len;
 		bool before, behind;
 
@@ -193,18 +194,79 @@ bool shmemi_heap_block(size_t off, size_t *begin, size_t *len)
 	return used;
 }
 
-/*
- * All PEs compare with their neighbour: an allocation that differs would go wrong much later and far away. Two records
- * in turn: nobody is two barriers ahead of its neighbour, so none is overwritten before it has been read.
- */
-static void agree(const char *routine, uint64_t size, uint64_t off)
+enum routine { MALLOC, MALLOC_WITH_HINTS, CALLOC, ALIGN, REALLOC, FREE };
+static const char *const name_of[] = {
+	[MALLOC] = "shmem_malloc", [MALLOC_WITH_HINTS] = "shmem_malloc_with_hints", [CALLOC] = "shmem_calloc",
+	[ALIGN] = "shmem_align", [REALLOC] = "shmem_realloc", [FREE] = "shmem_free",
+};
+
+/* The call as one reads it in a program. What a neighbour has written may be anything. */
+static void in_words(const struct shmemi_heap_call *c, char *line, size_t n)
 {
-	uint32_t k = serial++ & 1;
+	unsigned long long size = c->size, more = c->more;
+	long long at = (long long)(c->block - SHMEMI_RESERVED);
+
+	switch (c->routine) {
+	case MALLOC:
+		snprintf(line, n, "shmem_malloc(%llu)", size);
+		break;
+	case MALLOC_WITH_HINTS:
+		snprintf(line, n, "shmem_malloc_with_hints(%llu, %#llx)", size, more);
+		break;
+	case CALLOC:
+		snprintf(line, n, "shmem_calloc(%llu, ...) of %llu bytes", more, size);
+		break;
+	case ALIGN:
+		snprintf(line, n, "shmem_align(%llu, %llu)", more, size);
+		break;
+	case REALLOC:
+		if (c->block == UINT64_MAX)
+			snprintf(line, n, "shmem_realloc(NULL, %llu)", size);
+		else
+			snprintf(line, n, "shmem_realloc(block at %lld of the heap, %llu)", at, size);
+		break;
+	case FREE:
+		snprintf(line, n, "shmem_free(block at %lld of the heap)", at);
+		break;
+	default:
+		snprintf(line, n, "another routine");
+	}
+}
+
+static void differs(const struct shmemi_heap_call *own, const struct shmemi_heap_call *its, int pe)
+{
+	static const char rule[] = "calls on the symmetric heap must be the same, in the same order, on all PEs";
+	char here[96], there[96];
+
+	in_words(own, here, sizeof(here));
+	in_words(its, there, sizeof(there));
+	if (its->serial != own->serial)
+		shmemi_fatal("%s: PE %d is in a barrier that is none of the heap's: %s", here, pe, rule);
+	if (its->routine != own->routine || its->size != own->size || its->more != own->more ||
+	    its->block != own->block)
+		shmemi_fatal("%s: PE %d calls %s: %s", here, pe, there, rule);
+	if (own->off == UINT64_MAX || its->off == UINT64_MAX)
+		shmemi_fatal("%s: the result is %s here, and %s on PE %d: they have not done the same before: %s",
+			     here, own->off == UINT64_MAX ? "NULL" : "a block",
+			     its->off == UINT64_MAX ? "NULL" : "a block", pe, rule);
+	shmemi_fatal("%s: the block is at %lld of the heap here, and at %lld on PE %d: they have not done the same "
+		     "before: %s", here, (long long)(own->off - SHMEMI_RESERVED),
+		     (long long)(its->off - SHMEMI_RESERVED), pe, rule);
+}
+
+/*
+ * All PEs compare with their neighbour: a call that differs would go wrong much later and far away. It is the first
+ * barrier of each call, so that calls of different routines meet here, too. Two records in turn: nobody is two barriers
+ * ahead of its neighbour, so none is overwritten before it has been read. [lock]
+ */
+static void agree(enum routine routine, uint64_t size, uint64_t more, uint64_t of, uint64_t off)
+{
+	uint32_t k = serial & 1;
 	int next = (shmemi.pe + 1) % shmemi.n_pes;
+	struct shmemi_heap_call own = { serial++, routine, size, more, of, off };
 	struct shmemi_ctl copy, *ctl = &copy;
 
-	shmemi.ctl->last[k].size = size;
-	shmemi.ctl->last[k].off = off;
+	shmemi.ctl->last[k] = own;
 	shmemi_barrier();
 	if (next == shmemi.pe)
 		return;
@@ -212,10 +274,8 @@ static void agree(const char *routine, uint64_t size, uint64_t off)
 		ctl = shmemi_ctl_of(next);
 	else
 		shmemi_net_ctl(next, &copy);
-	if (ctl->last[k].size != size || ctl->last[k].off != off)
-		shmemi_fatal("%s(%llu): PE %d calls it with %llu bytes: calls on the symmetric heap must be the same, "
-			     "in the same order, on all PEs", routine, (unsigned long long)size, next,
-			     (unsigned long long)ctl->last[k].size);
+	if (memcmp(&ctl->last[k], &own, sizeof(own)))
+		differs(&own, &ctl->last[k], next);
 }
 
 static void check_up(const char *routine)
@@ -308,16 +368,17 @@ static void make_huge(uintptr_t at, size_t size)
 	errno = e;
 }
 
-static void *allocate(const char *routine, size_t align, size_t size)
+/* @of: offset of the block that the new one replaces, or UINT64_MAX. */
+static void *allocate(enum routine routine, size_t size, size_t more, uint64_t of)
 {
 	uint64_t off;
 
-	check_up(routine);
+	check_up(name_of[routine]);
 	if (!size)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	off = take_any(align, size);
-	agree(routine, size, off);
+	off = take_any(routine == ALIGN ? more : 0, size);
+	agree(routine, size, more, of, off);
 	pthread_mutex_unlock(&lock);
 	if (off != UINT64_MAX) {
 		make_huge(shmemi.heap + off, size);
@@ -342,31 +403,35 @@ int pshmemx_heap_status(const void *ptr)
 }
 SHMEMI_X_ALIAS(heap_status);
 
-static void no_block(const char *routine, const void *ptr)
+/* Offset of the block that begins at @ptr. */
+static uint64_t block_of(enum routine routine, const void *ptr)
 {
-	shmemi_fatal("%s: %p is no block of the symmetric heap", routine, (void *)(uintptr_t)ptr);
-}
+	uint64_t off = (uintptr_t)ptr - shmemi.heap;
+	size_t i;
+	bool used;
 
-static void give_back(const char *routine, void *ptr)
-{
-	pthread_mutex_lock(&lock);
-	if (!shmemi_heap_give(ptr))
-		no_block(routine, ptr);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&table);
+	i = entry_at(off);
+	used = i < n_blocks && block[i].used;
+	pthread_mutex_unlock(&table);
+	if (!used)
+		shmemi_fatal("%s: %p is no block of the symmetric heap", name_of[routine], (void *)(uintptr_t)ptr);
+	return off;
 }
 
 void *pshmem_malloc(size_t size)
 {
-	return allocate("shmem_malloc", 0, size);
+	return allocate(MALLOC, size, 0, UINT64_MAX);
 }
 SHMEMI_ALIAS(malloc);
 
 /* Every block is as good for atomic operations and signals as any. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
+	check_up("shmem_malloc_with_hints");
 	if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
 		shmemi_fatal("shmem_malloc_with_hints: %#lx is no hint that there is", (unsigned long)hints);
-	return allocate("shmem_malloc_with_hints", 0, size);
+	return allocate(MALLOC_WITH_HINTS, size, (size_t)hints, UINT64_MAX);
 }
 SHMEMI_ALIAS(malloc_with_hints);
 
@@ -380,7 +445,7 @@ void *pshmem_calloc(size_t count, size_t size)
 		bytes = SIZE_MAX;
 	if (!bytes)
 		return NULL;
-	p = allocate("shmem_calloc", 0, bytes);
+	p = allocate(CALLOC, bytes, count, UINT64_MAX);
 	if (p) {
 		memset(p, 0, bytes);
 		shmemi_barrier();	/* nobody puts into a block that is still to be cleared */
@@ -391,56 +456,70 @@ SHMEMI_ALIAS(calloc);
 
 void *pshmem_align(size_t alignment, size_t size)
 {
+	check_up("shmem_align");
 	if (alignment & (alignment - 1) || alignment % sizeof(void *) || !alignment)
 		shmemi_fatal("shmem_align: an alignment of %zu is not a power of two and a multiple of %zu", alignment,
 			     sizeof(void *));
-	if (alignment > (shmemi.heap_size >= (size_t)2 << 20 ? (size_t)2 << 20 : 4096)) {
+	if (alignment > HUGE_PAGE) {
 		errno = EINVAL;		/* the heap itself is aligned to no more, so addresses could not be */
 		return NULL;
 	}
-	return allocate("shmem_align", alignment, size);
+	return allocate(ALIGN, size, alignment, UINT64_MAX);
 }
 SHMEMI_ALIAS(align);
 
+static void give_back(enum routine routine, void *ptr)
+{
+	uint64_t off;
+
+	check_up(name_of[routine]);
+	off = block_of(routine, ptr);
+	pshmem_quiet();
+	pthread_mutex_lock(&lock);
+	agree(routine, 0, 0, off, off);
+	shmemi_heap_give(ptr);
+	pthread_mutex_unlock(&lock);
+}
+
 void pshmem_free(void *ptr)
 {
-	if (!ptr)
-		return;
-	check_up("shmem_free");
-	pshmem_barrier_all();
-	give_back("shmem_free", ptr);
+	if (ptr)
+		give_back(FREE, ptr);
 }
 SHMEMI_ALIAS(free);
 
 void *pshmem_realloc(void *ptr, size_t size)
 {
+	uint64_t off;
 	bool there;
 	size_t old;
 	void *p;
 
 	if (!ptr)
-		return allocate("shmem_realloc", 0, size);
+		return allocate(REALLOC, size, 0, UINT64_MAX);
 	if (!size) {
-		pshmem_free(ptr);
+		give_back(REALLOC, ptr);
 		return NULL;
 	}
 	check_up("shmem_realloc");
-	pshmem_barrier_all();
+	off = block_of(REALLOC, ptr);
+	pshmem_quiet();
 	pthread_mutex_lock(&lock);
+	agree(REALLOC, size, 0, off, off);	/* where it stands: it may grow only where nobody still writes */
 	there = shmemi_heap_resize(ptr, size, &old);
-	if (!old)
-		no_block("shmem_realloc", ptr);
 	pthread_mutex_unlock(&lock);
 	if (there) {
 		shmemi_barrier();
 		return ptr;
 	}
-	p = allocate("shmem_realloc", 0, size);
+	p = allocate(REALLOC, size, 0, off);
 	if (!p)
 		return NULL;
 	memcpy(p, ptr, size < old ? size : old);
 	shmemi_barrier();
-	give_back("shmem_realloc", ptr);
+	pthread_mutex_lock(&lock);
+	shmemi_heap_give(ptr);
+	pthread_mutex_unlock(&lock);
 	return p;
 }
 SHMEMI_ALIAS(realloc);

@@ -16,15 +16,20 @@
 #include "shmemi_order.h"
 
 #define SHMEMI_ROOT	12		/* smartmap.h: 12-15 are libsma's */
-#define SHMEMI_MAGIC	0x53484d31u	/* "SHM1" */
+#define SHMEMI_MAGIC	0x53484d32u	/* "SHM2" */
+
+/* A call on the symmetric heap: agree() in heap.c. */
+struct shmemi_heap_call {
+	uint32_t serial, routine;
+	uint64_t size, more;		/* arguments: bytes; alignment, hints, or number of elements */
+	uint64_t block, off;		/* offsets in the heap: the block that is given back or changed; the result */
+};
 
 /* What a PE tells the others; in arena memory. Written before the barrier of init, but for last[]. */
 struct shmemi_ctl {
 	uint32_t magic, pe;
 	uint64_t heap, heap_size, data_size;
-	struct {
-		uint64_t size, off;	/* arguments and result of an allocation */
-	} last[2];			/* by number of the allocation: see agree() in heap.c */
+	struct shmemi_heap_call last[2];	/* by number of the call */
 	uint32_t leaving;		/* global_exit() of a PE of another node: as in struct shmemi_shared */
 	uint64_t unused;		/* old values that nobody wants */
 	uint32_t met;			/* first PE of a node: rounds of the start that it has done, + 1; */

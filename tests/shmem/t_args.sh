@@ -92,14 +92,35 @@ int main(void)
 	const char *how = getenv("HOW");
 	long here[4] = { 0 }, *h, *gone;
 	uint64_t *sig;
-	int index[2] = { 0, 9 };
+	int index[2] = { 0, 9 }, me;
 
 	shmem_init();
 	h = shmem_calloc(8, sizeof(long));
 	sig = shmem_calloc(1, sizeof(*sig));
 	gone = shmem_malloc(64);
 	shmem_free(gone);
-	if (shmem_my_pe() == 1) {
+	me = shmem_my_pe();
+	/* on both PEs, and not the same */
+	CASE("heapsize", shmem_malloc(me ? 200 : 100))
+	CASE("heapalign", shmem_align(me ? 64 : 128, 100))
+	CASE("heaphints", shmem_malloc_with_hints(100, me ? SHMEM_MALLOC_SIGNAL_REMOTE : 0))
+	CASE("heapcalloc", shmem_calloc(me ? 2 : 4, me ? 4 : 2))
+	CASE("heapfree", shmem_free(me ? (void *)h : sig))
+	CASE("heapgrow", shmem_realloc(sig, me ? 5000 : 60))
+	CASE("heapmove", shmem_realloc(me ? (void *)h : sig, 60))
+	CASE("heaporder", if (me) shmem_free(h); else shmem_malloc(64))
+	CASE("heapend", if (me) shmem_realloc(h, 0); else shmem_realloc(h, 8))
+	CASE("heapbarrier", if (me) shmem_malloc(64); else shmem_barrier_all())
+	CASE("heapsame", h = shmem_realloc(h, 100); h = shmem_realloc(h, 10000); shmem_free(h); shmem_free(NULL);
+	     h = shmem_align(4096, 50); shmem_free(sig); h = shmem_realloc(h, 0); shmem_barrier_all();
+	     shmem_global_exit(0))
+	if (me == 1) {
+		CASE("free", shmem_free((char *)h + 64 - 8))
+		CASE("freestack", shmem_free(here))
+		CASE("freetwice", shmem_free(gone))
+		CASE("realloc", shmem_realloc((char *)h + 8, 8))
+		CASE("aligned", shmem_align(48, 8))
+		CASE("alignsmall", shmem_align(4, 8))
 		CASE("put", shmem_putmem(h, here, 8, 2))
 		CASE("get", shmem_long_get(here, h, 3, -1))
 		CASE("g", here[0] = shmem_long_g(here, 0))
@@ -181,6 +202,12 @@ says()	# HOW SENTENCE [ENVIRONMENT]: PE 1 says it, and both PEs end
 	grep -q "PE 1 pid [0-9]*\] error: .*$2" err.1 && [ "$(cat rc.0)" != 124 ] && [ "$(cat rc.1)" = 1 ]
 	if [ $? -eq 0 ]; then ok 0 "${3:+$3 }$1: $2"; else sed 's/^/# /' err.1 >&2; ok 1 "${3:+$3 }$1: $2"; fi
 }
+says free 'shmem_free: 0x[0-9a-f]* is no block of the symmetric heap'
+says freestack 'shmem_free: 0x[0-9a-f]* is no block of the symmetric heap'
+says freetwice 'shmem_free: 0x[0-9a-f]* is no block of the symmetric heap'
+says realloc 'shmem_realloc: 0x[0-9a-f]* is no block of the symmetric heap'
+says aligned 'shmem_align: an alignment of 48 is not a power of two'
+says alignsmall 'shmem_align: an alignment of 4 is not a power of two and a multiple of 8'
 says put 'shmem_putmem: there is no PE 2; there are 0 to 1'
 says get 'shmem_long_get: there is no PE -1'
 says g 'shmem_long_g: 8 bytes at 0x[0-9a-f]* are neither'
@@ -213,6 +240,80 @@ says noteam 'shmemx_team_barrier: this is no team'
 says world 'shmemx_team_destroy: a team that is always there'
 says v 'shmemx_alltoallv: 9 bytes of PE 1, where there is room for 0' SHMEM_ALLTOALLV_TSIZE_CHK=abort
 says vpacked 'shmemx_alltoallv_packed: 9 bytes of PE 1, where there is room for 8'
+
+# Calls on the heap that are not the same: whichever PE is first says it, and ends both.
+rule='calls on the symmetric heap must be the same, in the same order, on all PEs'
+pair()	# PROGRAM HOW: the two PEs of a job
+{
+	for i in 0 1; do
+		(env HOW="$2" PTL_MY_RID=$i PTL_NIDMAP=1:1 PTL_PIDMAP=256:257 PTL_MY_JID=$$ \
+			timeout 30 "./$1" > out.$i 2> err.$i
+		 echo $? > rc.$i) &
+	done
+	wait
+}
+differ()	# HOW SENTENCE-OF-PE-0 SENTENCE-OF-PE-1 [PROGRAM]
+{
+	pair "${4:-args}" "$1"
+	{ grep -qE "PE 0 pid [0-9]*\] error: $2: $rule\$" err.0 ||
+		grep -qE "PE 1 pid [0-9]*\] error: $3: $rule\$" err.1; } && ! cat rc.0 rc.1 | grep -qxE '0|124'
+	if [ $? -eq 0 ]; then ok 0 "$1: $2"; else sed 's/^/# /' err.0 err.1 >&2; ok 1 "$1: $2"; fi
+}
+differ heapsize 'shmem_malloc\(100\): PE 1 calls shmem_malloc\(200\)' \
+	'shmem_malloc\(200\): PE 0 calls shmem_malloc\(100\)'
+differ heapalign 'shmem_align\(128, 100\): PE 1 calls shmem_align\(64, 100\)' \
+	'shmem_align\(64, 100\): PE 0 calls shmem_align\(128, 100\)'
+differ heaphints 'shmem_malloc_with_hints\(100, 0\): PE 1 calls .*\(100, 0x2\)' \
+	'shmem_malloc_with_hints\(100, 0x2\): PE 0 calls .*\(100, 0\)'
+differ heapcalloc 'shmem_calloc\(4, \.\.\.\) of 8 bytes: PE 1 calls shmem_calloc\(2, .*' \
+	'shmem_calloc\(2, .*: PE 0 calls shmem_calloc\(4, .*'
+at='block at [0-9]* of the heap'
+differ heapfree 'shmem_free\(block at 64 of the heap\): PE 1 calls shmem_free\(block at 0 of the heap\)' \
+	'shmem_free\(block at 0 of the heap\): PE 0 calls shmem_free\(block at 64 of the heap\)'
+differ heapgrow "shmem_realloc\($at, 60\): PE 1 calls shmem_realloc\($at, 5000\)" \
+	"shmem_realloc\($at, 5000\): PE 0 calls shmem_realloc\($at, 60\)"
+differ heapmove 'shmem_realloc\(block at 64 of .*: PE 1 calls shmem_realloc\(block at 0 .*' \
+	'shmem_realloc\(block at 0 .*: PE 0 calls shmem_realloc\(block at 64 .*'
+differ heaporder "shmem_malloc\(64\): PE 1 calls shmem_free\($at\)" "shmem_free\($at\): PE 0 calls shmem_malloc\(64\)"
+differ heapend "shmem_realloc\($at, 8\): PE 1 calls shmem_realloc\($at, 0\)" \
+	"shmem_realloc\($at, 0\): PE 0 calls shmem_realloc\($at, 8\)"
+differ heapbarrier 'nothing' "shmem_malloc\(64\): PE 0 is in a barrier that is none of the heap's"
+pair args heapsame
+[ "$(cat rc.0 rc.1 err.0 err.1)" = "0
+0" ]
+ok $? "nor is anything said where they are the same"
+
+# DMAPP takes of the same heap, and compares nothing.
+cat > dm.c <<'X'
+#include <dmapp.h>
+#include <shmem.h>
+#include <stdlib.h>
+int main(void)
+{
+	int all = getenv("HOW")[0] == 'a', me;
+
+	shmem_init();
+	dmapp_init(NULL, NULL);
+	me = shmem_my_pe();
+	dmapp_sheap_malloc(me ? 64 : all ? (size_t)255 << 20 : 128);
+	shmem_malloc((size_t)4 << 20);
+	return 0;
+}
+X
+dmapp=$build/dmapp-portals/.libs
+if $cc $san $inc -I"$src/dmapp-portals/include" -Wall -Werror -o dm dm.c -L"$dmapp" \
+	-L"$build/shmem-portals/.libs" -ldmapp -lsma \
+	-Wl,-rpath,"$dmapp:$build/shmem-portals/.libs:$build/portals/.libs:$build/nal/smartmap/.libs" \
+	-Wl,-rpath-link,"$build/portals/.libs:$build/nal/smartmap/.libs"; then
+	before='they have not done the same before'
+	differ before "shmem_malloc\(4194304\): the block is at 128 of the heap here, and at 64 on PE 1: $before" \
+		"shmem_malloc\(4194304\): the block is at 64 of the heap here, and at 128 on PE 0: $before" dm
+	differ all "shmem_malloc\(4194304\): the result is NULL here, and a block on PE 1: $before" \
+		"shmem_malloc\(4194304\): the result is a block here, and NULL on PE 0: $before" dm
+else
+	ok 1 "a program of both libraries"
+fi
+
 d=SHMEM_DEBUG=1
 says end 'shmem_putmem: the symmetric object on PE 0: 8 bytes at .* end 4 bytes behind the end .* has 64 bytes' $d
 says freed 'shmem_long_p: the symmetric object on PE 0: .* in no block of it: it has been freed' $d

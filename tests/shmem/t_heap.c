@@ -125,6 +125,10 @@ static void t_size_of_the_next_heap(void)
 	setenv("SHMEM_SYMMETRIC_SIZE", ".5m", 1);
 	shmem_init();
 	CHECK(shmem_malloc((512 << 10) + 1) == NULL);
+	base = shmem_align(2 << 20, 512 << 10);		/* the heap begins at such an address, however small it is */
+	CHECK(base && (uintptr_t)base % (2 << 20) == 0);
+	shmem_free(base);
+	CHECK(shmem_align(4 << 20, 8) == NULL);
 	base = shmem_malloc(512 << 10);
 	CHECK(base && !base[0] && !base[(512 << 10) - 1]);
 }
