@@ -184,21 +184,21 @@ void *shmemi_at_slow(const char *routine, const void *sym, size_t len, int pe)
 /* ---- start and end ---- */
 
 /*
- * SHMEM_SYMMETRIC_SIZE, or one of its older names: a number, also with a fraction, and a suffix k, m, g or t; what follows is ignored.
+ * The variable and its older names: a number, also with a fraction, and a suffix k, m, g or t; what follows is ignored.
  * Returns bytes, 0 when it makes no sense.
  */
-static uint64_t heap_size(const char **text)
+static uint64_t heap_size(const char **name, const char **text)
 {
-	const char *s = getenv("SHMEM_SYMMETRIC_SIZE"), *units = "kmgt", *u;
+	static const char *const names[] = { "SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", "XT_SYMMETRIC_HEAP_SIZE",
+					     "DMAPP_SHEAP_SIZE" };
+	const char *s = NULL, *units = "kmgt", *u;
 	double v;
 	char *end;
 
-	if (!s)
-		s = getenv("SMA_SYMMETRIC_SIZE");
-	if (!s)
-		s = getenv("XT_SYMMETRIC_HEAP_SIZE");
-	if (!s)
-		s = getenv("DMAPP_SHEAP_SIZE");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !s; i++) {
+		*name = names[i];
+		s = getenv(*name);
+	}
 	*text = s;
 	if (!s)
 		return DEFAULT_SIZE;
@@ -278,13 +278,13 @@ static int start(void)
 	static bool handler;
 	struct range r = { 0, 0, false };
 	unsigned rank, n;
-	const char *text;
-	uint64_t size = heap_size(&text);
+	const char *name, *text;
+	uint64_t size = heap_size(&name, &text);
 	ptl_handle_ni_t ni;
 	int ifaces, rc;
 
 	if (!size) {
-		fprintf(stderr, "shmem error: SHMEM_SYMMETRIC_SIZE=%s: not a size such as 64m, 1.5g or 1048576\n", text);
+		fprintf(stderr, "shmem error: %s=%s: not a size such as 64m, 1.5g or 1048576\n", name, text);
 		return -1;
 	}
 	rc = PtlInit(&ifaces);
@@ -362,7 +362,8 @@ int pshmem_init_thread(int requested, int *provided)
 			       "SHMEM_VERSION         set: print name and version at the start\n"
 			       "SHMEM_INFO            set: print this\n"
 			       "SHMEM_DEBUG           set: check each range that is read or written\n"
-			       "SMA_...               older names of these, and XT_SYMMETRIC_HEAP_SIZE of the size; SHMEM_... goes before\n"
+			       "SMA_SYMMETRIC_SIZE, XT_SYMMETRIC_HEAP_SIZE, DMAPP_SHEAP_SIZE  older names of the size, in this order\n"
+			       "SMA_VERSION, SMA_INFO, SMA_DEBUG  older names of those\n"
 			       "SHMEM_BARRIER_ALGORITHM  auto (default), counter, dissem\n"
 			       "SHMEM_ALLTOALLV_TSIZE_CHK  none (default), abort, trunc: more data than there is room for\n"
 			       "SHMEM_COLL_OPT_OFF    collectives that go the simple way, for comparison: 1 for all, or names of\n"

@@ -183,7 +183,6 @@ int main(void)
 		if (!strncmp(how, "dies", 4)) abort();
 		if (!strcmp(how, "pe")) shmem_long_p(&never, 1, 3);
 		if (!strcmp(how, "address")) shmem_putmem(here, &never, 8, 0);
-		if (!strcmp(how, "free")) free(malloc(1));
 		if (!strcmp(how, "heap")) shmem_malloc(100);
 	} else if (!strcmp(how, "heap")) {
 		shmem_malloc(200);
@@ -309,4 +308,12 @@ X
 link size
 [ "$(XT_SYMMETRIC_HEAP_SIZE=4M ./size) $(XT_SYMMETRIC_HEAP_SIZE=1m SHMEM_SYMMETRIC_SIZE=8m ./size)" = "1 0 1 1" ]
 ok $? "XT_SYMMETRIC_HEAP_SIZE, where no newer name is set"
+older= bad=0
+for name in DMAPP_SHEAP_SIZE XT_SYMMETRIC_HEAP_SIZE SMA_SYMMETRIC_SIZE SHMEM_SYMMETRIC_SIZE; do
+	# its value holds, whatever the older ones say; one that makes no sense is told by its own name
+	[ "$(env $older $name=4m ./size)" = "1 0" ] && ! env $older $name=junk ./size 2> err &&
+		grep -qx "shmem error: $name=junk: not a size such as .*" err || { bad=1; echo "# $name"; }
+	older="$older $name=64m"
+done
+ok $bad "all four names of the heap's size, the newest first"
 echo "1..$n"
