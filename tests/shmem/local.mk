@@ -44,6 +44,8 @@ P3_TESTS += api/shmem-bench:tests/shmem/t_bench.sh:nosan,limit=180
 EXTRA_DIST += tests/shmem/t_fortran.sh tests/shmem/t_free.f90 tests/shmem/t_fixed.f tests/shmem/t_sets.f90 \
 	tests/shmem/fortran.names
 P3_TESTS += api/shmem-fortran:tests/shmem/t_fortran.sh:nosan,limit=120
+EXTRA_DIST += tests/shmem/t_vectors.sh tests/shmem/t_images.sh tests/shmem/images.c tests/shmem/images_lib.c
+P3_TESTS += api/shmem-vectors:tests/shmem/t_vectors.sh:nosan api/shmem-images:tests/shmem/t_images.sh:nosan,limit=120
 EXTRA_DIST += tests/shmem/t_tools.sh
 P3_TESTS += api/shmem-tools:tests/shmem/t_tools.sh:warns
 
@@ -52,7 +54,7 @@ check_PROGRAMS += tests/shmem/t_forms tests/shmem/t_wait tests/shmem/t_lock test
 tests_shmem_t_forms_SOURCES = tests/shmem/t_forms.c tests/shmem/sm.h tests/shmem/ctx.h
 tests_shmem_t_forms_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_forms_LDADD = $(S_LIBS)
-tests_shmem_t_wait_SOURCES = tests/shmem/t_wait.c tests/shmem/sm.h
+tests_shmem_t_wait_SOURCES = tests/shmem/t_wait.c tests/shmem/sm.h tests/shmem/near.h
 tests_shmem_t_wait_CPPFLAGS = $(S_CPPFLAGS)
 tests_shmem_t_wait_LDADD = $(S_LIBS)
 tests_shmem_t_lock_SOURCES = tests/shmem/t_lock.c tests/shmem/sm.h

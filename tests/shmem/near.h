@@ -19,4 +19,21 @@ static inline int t_near(int pe)
 	return pe == (int)me || (node[pe] == node[me] && !(windows && !strcmp(windows, "no")));
 }
 
+/* Are static data of the PEs of a node in their windows? Sanitizers keep them for themselves. */
+static inline int t_static_near(void)
+{
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+	return 0;
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+	return 0;
+#else
+	const char *adopt = getenv("PTL_ADOPT");
+
+	return !adopt || strcmp(adopt, "none");
+#endif
+}
+
 #endif

@@ -128,33 +128,40 @@ static void t_generic_names(void)
 
 static void t_ptr_and_accessible(void)
 {
-	int *h = shmem_calloc(4, sizeof(int)), local = 0, *p;
-	static int s;
+	enum { MAX = 16 };
+	int *h = shmem_calloc(MAX, sizeof(int)), local = 0;
+	static int s[MAX];
 
-	REQUIRE(h != NULL);
+	REQUIRE(h != NULL && n <= MAX);
 	CHECK(h[0] == 0 && h[3] == 0);
 	for (int pe = 0; pe < n; pe++) {
 		CHECK(shmem_pe_accessible(pe) == 1);
-		CHECK(shmem_addr_accessible(h, pe) == 1 && shmem_addr_accessible(&s, pe) == 1);
+		CHECK(shmem_addr_accessible(h, pe) == 1 && shmem_addr_accessible(s, pe) == 1);
 		CHECK(shmem_addr_accessible(&local, pe) == 0 && shmem_ptr(&local, pe) == NULL);
 		CHECK((shmem_ptr(h, pe) != NULL) == t_near(pe));
+		CHECK((shmem_ptr(s, pe) != NULL) == (pe == me || (t_near(pe) && t_static_near())));
 	}
-	CHECK(shmem_ptr(h, me) == h && shmem_ptr(&s, me) == &s);
+	CHECK(shmem_ptr(h, me) == h && shmem_ptr(s, me) == s);
 	CHECK(shmem_pe_accessible(-1) == 0 && shmem_pe_accessible(n) == 0 && shmem_ptr(h, n) == NULL);
 	shmem_barrier_all();
-	p = shmem_ptr(&h[1], to);
-	if (p)
-		*p = me + 1;
-	else
-		shmem_int_p(&h[1], me + 1, to);
-	p = shmem_ptr(&s, to);
-	if (p)				/* NULL where static data are not adopted: sanitizers, Valgrind */
-		*p = me + 1;
-	else
-		shmem_int_p(&s, me + 1, to);
+	/* through each pointer, an element of its own on each PE; by put where there is none */
+	for (int pe = 0; pe < n; pe++) {
+		int *p = shmem_ptr(&h[me], pe), *q = shmem_ptr(&s[me], pe), v = 1000 * me + pe;
+
+		if (p)
+			*p = v;
+		else
+			shmem_int_p(&h[me], v, pe);
+		if (q)
+			*q = v;
+		else
+			shmem_int_p(&s[me], v, pe);
+	}
 	shmem_barrier_all();
-	CHECK_INT(h[1], from + 1);
-	CHECK_INT(s, from + 1);
+	for (int pe = 0; pe < n; pe++) {
+		CHECK_INT(h[pe], 1000 * pe + me);
+		CHECK_INT(s[pe], 1000 * pe + me);
+	}
 	shmem_free(h);
 }
 

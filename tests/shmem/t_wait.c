@@ -2,6 +2,7 @@
 /* t_wait.c - wait_until and test of one variable and of several, with and without a mask, for every type; signals */
 #include <unistd.h>
 
+#include "near.h"
 #include "sm.h"
 
 enum { N = 9, ROUNDS = 40 };
@@ -194,6 +195,17 @@ static void t_signs(void)
 	shmem_free(u);
 }
 
+/* What WRITE() stores through is there, so that its last way is tried. */
+static void t_there_is_a_pointer(void)
+{
+	long *v = shmem_calloc(1, sizeof(long));
+
+	REQUIRE(v != NULL);
+	for (int pe = 0; pe < n; pe++)
+		CHECK((shmem_ptr(v, pe) != NULL) == t_near(pe));
+	shmem_free(v);
+}
+
 static void t_signals(void)
 {
 	uint64_t *sig = shmem_calloc(2, sizeof(*sig));
@@ -221,6 +233,7 @@ static void t_signals(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
+		T(t_there_is_a_pointer),
 #define LOOK(NAME, TYPE) T(t_look_##NAME),
 		SHMEMI_TYPES_AMO(LOOK)
 #define WAIT(NAME, TYPE) T(t_wait_##NAME),
