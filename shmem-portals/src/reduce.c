@@ -396,10 +396,12 @@ static int team_scan(const char *routine, struct shmemi_team *t, void *dest, con
 static void set_reduce(const char *routine, void *dest, const void *source, int n, int start, int log_stride, int pes,
 		       const long *psync, size_t size, enum shmemi_kind kind, enum shmemi_op op)
 {
-	struct shmemi_call c = { routine, shmemi_set(routine, start, log_stride, pes, psync), dest, source };
+	struct shmemi_call c = { routine, NULL, dest, source };
 
-	if (n < 0)
+	shmemi_check_up(routine);
+	if (n < 0)			/* before the others are waited for */
 		shmemi_fatal("%s: %d elements", routine, n);
+	c.t = shmemi_set(routine, start, log_stride, pes, psync);
 	shmemi_reduce(&c, kind, op, (size_t)n, size);
 }
 

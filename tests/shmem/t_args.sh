@@ -94,6 +94,23 @@ int main(void)
 	uint64_t *sig;
 	int index[2] = { 0, 9 }, me;
 
+	/* before the start, one of each group of routines */
+	CASE("early-put", shmem_putmem(far, here, 8, 0))
+	CASE("early-p", shmem_long_p(far, 1, 0))
+	CASE("early-amo", shmem_long_atomic_inc(far, 0))
+	CASE("early-malloc", shmem_malloc(8))
+	CASE("early-calloc", shmem_calloc(1, 8))
+	CASE("early-align", shmem_align(64, 8))
+	CASE("early-hints", shmem_malloc_with_hints(8, 0))
+	CASE("early-realloc", shmem_realloc(here, 8))
+	CASE("early-free", shmem_free(here))
+	CASE("early-barrier", shmem_barrier_all())
+	CASE("early-set", shmem_barrier(0, 0, 1, far))
+	CASE("early-broadcast", shmem_long_broadcast(SHMEM_TEAM_WORLD, far, far, 1, 0))
+	CASE("early-reduce", shmem_long_sum_reduce(SHMEM_TEAM_WORLD, far, far, 1))
+	CASE("early-lock", shmem_set_lock(far))
+	CASE("early-ctx", shmem_ctx_t c; shmem_ctx_create(0, &c))
+	CASE("early-signal", shmem_signal_add((uint64_t *)far, 1, 0))
 	shmem_init();
 	h = shmem_calloc(8, sizeof(long));
 	sig = shmem_calloc(1, sizeof(*sig));
@@ -114,7 +131,17 @@ int main(void)
 	CASE("heapsame", h = shmem_realloc(h, 100); h = shmem_realloc(h, 10000); shmem_free(h); shmem_free(NULL);
 	     h = shmem_align(4096, 50); shmem_free(sig); h = shmem_realloc(h, 0); shmem_barrier_all();
 	     shmem_global_exit(0))
+	CASE("dirty", h[0] = 99; shmem_barrier_all(); if (me) shmem_set_lock(h))
+	CASE("ctxteam", shmem_team_t t; shmem_ctx_t c;
+	     shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, 1, NULL, 0, &t);
+	     if (me) { shmem_team_create_ctx(t, 0, &c); shmem_ctx_long_p(c, h, 1, 1); })
 	if (me == 1) {
+		CASE("notin", shmem_barrier(0, 0, 1, far))
+		CASE("notinreduce", shmem_long_sum_to_all(h, h, 1, 0, 0, 1, far, far))
+		CASE("negative", shmem_long_sum_to_all(h, h + 1, -1, 1, 0, 1, far, far))
+		CASE("negativemax", shmem_double_max_to_all((double *)h, (double *)h, -5, 0, 0, 2, (double *)far, far))
+		CASE("stride0", shmem_long_alltoalls(SHMEM_TEAM_WORLD, h, h, 0, 1, 1))
+		CASE("stride0old", shmem_alltoalls64(h, h, 1, -2, 1, 1, 0, 1, far))
 		CASE("free", shmem_free((char *)h + 64 - 8))
 		CASE("freestack", shmem_free(here))
 		CASE("freetwice", shmem_free(gone))
@@ -208,6 +235,25 @@ says freetwice 'shmem_free: 0x[0-9a-f]* is no block of the symmetric heap'
 says realloc 'shmem_realloc: 0x[0-9a-f]* is no block of the symmetric heap'
 says aligned 'shmem_align: an alignment of 48 is not a power of two'
 says alignsmall 'shmem_align: an alignment of 4 is not a power of two and a multiple of 8'
+for x in put:shmem_putmem p:shmem_long_p amo:shmem_long_atomic_inc malloc:shmem_malloc calloc:shmem_calloc \
+	align:shmem_align hints:shmem_malloc_with_hints realloc:shmem_realloc free:shmem_free \
+	barrier:shmem_barrier_all set:shmem_barrier \
+	broadcast:shmem_long_broadcast reduce:shmem_long_sum_reduce lock:shmem_set_lock \
+	ctx:shmem_ctx_create signal:shmem_signal_add; do
+	(HOW=early-${x%%:*} PTL_MY_RID=0 PTL_NIDMAP=1 PTL_PIDMAP=256 PTL_MY_JID=$$ \
+		timeout 30 ./args > out.0 2> err.0
+	 echo $? > rc.0)
+	[ "$(cat rc.0)" = 1 ] && grep -q "PE -1 pid [0-9]*\] error: ${x#*:}: shmem_init() has not been called" err.0
+	ok $? "${x#*:} before shmem_init()"
+done
+says dirty 'shmem_set_lock: the lock at 0x[0-9a-f]* holds 0x63: it was not zero on all PEs at first'
+says ctxteam "shmem_ctx_long_p: there is no PE 1 in the context's team; there are 0 to 0"
+says notin 'shmem_barrier: PE_start 0, stride 1, PE_size 1: this PE is not in it'
+says notinreduce 'shmem_long_sum_to_all: PE_start 0, stride 1, PE_size 1: this PE is not in it'
+says negative 'shmem_long_sum_to_all: -1 elements'
+says negativemax 'shmem_double_max_to_all: -5 elements'
+says stride0 'shmem_long_alltoalls: strides 0 and 1: they must be 1 or more'
+says stride0old 'shmem_alltoalls64: strides 1 and -2: they must be 1 or more'
 says put 'shmem_putmem: there is no PE 2; there are 0 to 1'
 says get 'shmem_long_get: there is no PE -1'
 says g 'shmem_long_g: 8 bytes at 0x[0-9a-f]* are neither'

@@ -241,6 +241,138 @@ HOW=heap; job 3 ends
 grep -q 'must be the same' err.0 err.1 err.2
 ok $? "allocations that differ between PEs are named"
 
+# Active sets of one PE (31 strides), and of neighbours: of 29 PEs the middle one is in 255 of them, of 30 in 270.
+cat > sets.c <<'X'
+#include <mpp/shmem.h>
+#include <stdio.h>
+int main(void)
+{
+	static long sync[SHMEM_BARRIER_SYNC_SIZE];
+	int me, n;
+
+	shmem_init();
+	me = shmem_my_pe();
+	n = shmem_n_pes();
+	for (int stride = 0; stride < 31; stride++)
+		shmem_barrier(me, stride, 1, sync);
+	for (int size = 2; size <= n; size++)
+		for (int start = 0; start + size <= n; start++)
+			if (me >= start && me < start + size)
+				shmem_barrier(start, 0, size, sync);
+	shmem_finalize();
+	puts("end");
+	return 0;
+}
+X
+link sets
+job 29 sets
+[ "$(cat out.* | sort | uniq -c | tr -s ' ')" = " 29 end" ]
+ok $? "255 active sets"
+job 30 sets
+cat err.* | grep -q 'error: shmem_barrier: more than 256 different active sets; teams can be destroyed' &&
+	! cat rc.* | grep -q 124 && ! cat out.* | grep -q end
+ok $? "270"
+rm -f out.* err.* rc.*
+
+# PE 1 runs a program whose data are of another size.
+cat > one.c <<'X'
+#include <shmem.h>
+int main(void)
+{
+	static char data[SIZE] = { 1 };
+
+	shmem_init();
+	shmem_barrier_all();
+	shmem_putmem(data, data, 1, (shmem_my_pe() + 1) % shmem_n_pes());
+	shmem_barrier_all();
+	return 0;
+}
+X
+sed 's/SIZE/100/' one.c > other0.c && sed 's/SIZE/9000/' one.c > other1.c && link other0 && link other1
+printf '#!/bin/sh\nexec ./other$PTL_MY_RID\n' > other && chmod +x other
+job 2 other
+cat err.* | grep -qE "the data of PE [01]'s program have [0-9]* bytes, here [0-9]*: all PEs must run the same program"
+ok $? "PEs that run different programs are told so"
+
+# Settings that make no sense.
+bad=0
+for e in SHMEM_COLL_OPT_OFF=broadcast,nothing:'0, 1, or names of broadcast' SHMEM_COLL_OPT_OFF=2:'0, 1, or names' \
+	SHMEM_BARRIER_ALGORITHM=tree:'auto, counter or dissem' SHMEM_BARRIER_ALGORITHM=:'auto, counter or dissem' \
+	SHMEM_ALLTOALLV_TSIZE_CHK=yes:'none, abort or trunc'; do
+	env "${e%%:*}" ./other0 2> err
+	[ $? = 1 ] && grep -q "^shmem error: ${e%%:*}: must be ${e#*:}" err || { bad=1; echo "# $e"; }
+done
+ok $bad "settings that make no sense are named, with what there is"
+bad=0
+for e in SHMEM_COLL_OPT_OFF=0 SHMEM_COLL_OPT_OFF=1 SHMEM_COLL_OPT_OFF=broadcast,reduce SHMEM_COLL_OPT_OFF=collect,scan \
+	SHMEM_COLL_OPT_OFF=fcollect,alltoall,alltoalls SHMEM_BARRIER_ALGORITHM=counter SHMEM_ALLTOALLV_TSIZE_CHK=trunc; do
+	env "$e" ./other0 2> err && [ ! -s err ] || { bad=1; echo "# $e"; }
+done
+ok $bad "settings that do, also a list"
+
+# What is printed at the start: once for a job, and every variable of the page.
+awk '/^\.Sh ENVIRONMENT/ { on = 1; next } /^\.Sh/ { on = 0 } on && /^\.(It )?Ev/' "$src/shmem-portals/man/shmem.7" |
+	grep -oE '(SHMEM|SMA|XT|DMAPP)_[A-Z_]*' | sort -u > page
+grep -vxE 'SHMEM_(CC|CXX|FC)' page > vars	# those are the compilers' wrappers'
+[ "$(wc -l < vars)" -ge 14 ]
+ok $? "variables of shmem(7)"
+for e in SHMEM_INFO SMA_INFO; do
+	export $e=1
+	job 2 other0
+	unset $e
+	missing=
+	while read -r v; do grep -qE "(^|[ ,])$v([ ,]|\$)" out.0 || missing="$missing $v"; done < vars
+	[ -z "$missing" ] && [ "$(grep -c '^SHMEM_SYMMETRIC_SIZE .*; now 268435456$' out.0)" = 1 ] &&
+		! grep -q SHMEM_SYMMETRIC_SIZE out.1
+	ok $? "$e prints each of them, once for the job${missing:+; not$missing}"
+done
+for e in SHMEM_VERSION SMA_VERSION; do
+	export $e=1
+	job 2 other0
+	unset $e
+	[ "$(grep -c ', OpenSHMEM 1\.5$' out.0)" = 1 ] && ! grep -q OpenSHMEM out.1
+	ok $? "$e, too"
+done
+job 2 other0
+! grep -qE 'SHMEM_|OpenSHMEM' out.0
+ok $? "nothing is printed otherwise"
+
+# A large block is of huge pages, and resident, at once; or not.
+cat > huge.c <<'X'
+#include <shmem.h>
+#include <stdio.h>
+static long resident(void)
+{
+	char line[256];
+	long kb = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "RssShmem: %ld", &kb);
+	return kb;
+}
+int main(void)
+{
+	long before;
+
+	shmem_init();
+	before = resident();
+	shmem_malloc((size_t)32 << 20);
+	printf("%ld\n", (resident() - before) >> 10);
+	shmem_finalize();
+	return 0;
+}
+X
+link huge
+small=$(SHMEM_HUGE_PAGES=no ./huge) large=$(SHMEM_HUGE_PAGES=yes ./huge)
+[ "$small" = 0 ]
+ok $? "SHMEM_HUGE_PAGES=no: a block is taken as it is used (MiB at first: $small)"
+if [ "$large" -lt 32 ]; then
+	skip "without it, at once" "no huge pages of shared memory here ($large MiB)"
+else
+	ok 0 "without it, at once ($large MiB)"
+fi
+
 # Programs that begin with start_pes() have no end of their own.
 cat > old.c <<'X'
 #include <mpp/shmem.h>
