@@ -3,6 +3,7 @@
  * t_amo_race.c - one variable, and operations on it by its own PE, by PEs of its node, and by those of other nodes, all
  * at once: processors on the one hand, what Portals does in another thread or process on the other. Nothing is lost.
  */
+#include <mpp/shmem.h>
 #include <pthread.h>
 
 #include "sm.h"
@@ -32,6 +33,52 @@ static void t_the_sum_is_exact(void)
 	shmem_barrier_all();
 	shmem_free(i);
 	shmem_free(l);
+}
+
+/* A word that is swapped by all, each with values of its own: none is lost, none is got twice. */
+#define SWAPS(NAME, TYPE, EACH)									\
+static void t_swap_##NAME(void)									\
+{												\
+	TYPE *v = shmem_calloc(4, sizeof(TYPE));						\
+	long *sum = shmem_calloc(1, sizeof(long)), mine = 0;					\
+												\
+	REQUIRE(v && sum);									\
+	/* the numbers from 1 on, once each; 0 stands there at first; [1] has a neighbour on each side */	\
+	for (int r = 0; r < (EACH); r++)							\
+		mine += (long)shmem_##NAME##_atomic_swap(&v[1], (TYPE)(1 + me * (EACH) + r), 0);	\
+	shmem_long_atomic_add(sum, mine, 0);							\
+	shmem_barrier_all();									\
+	if (!me) {										\
+		long all = (long)n * (EACH);							\
+												\
+		CHECK_INT(*sum + (long)v[1], all * (all + 1) / 2);				\
+		CHECK(v[0] == 0 && v[2] == 0 && v[3] == 0);					\
+	}											\
+	shmem_barrier_all();									\
+	shmem_free(sum);									\
+	shmem_free(v);										\
+}
+SWAPS(int, int, ROUNDS) SWAPS(float, float, ROUNDS) SWAPS(double, double, ROUNDS)
+
+/* Words of 16 bits are there under their older names; neighbours in one word of 4 bytes are counted at once. */
+static void t_the_sum_of_short_words(void)
+{
+	short *s = shmem_calloc(4, sizeof(*s));
+
+	REQUIRE(s != NULL);
+	for (int r = 0; r < ROUNDS; r++) {
+		shmem_short_finc(&s[me & 1], 0);
+		shmem_short_fadd(&s[2], 2, 0);
+	}
+	shmem_barrier_all();
+	if (!me) {
+		CHECK_INT(s[0], (short)((n + 1) / 2 * ROUNDS));
+		CHECK_INT(s[1], (short)(n / 2 * ROUNDS));
+		CHECK_INT(s[2], (short)(2 * n * ROUNDS));
+		CHECK_INT(s[3], 0);
+	}
+	shmem_barrier_all();
+	shmem_free(s);
 }
 
 /* Each value of the counter is given to one PE, once. */
@@ -138,7 +185,8 @@ static void t_threads(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_the_sum_is_exact), T(t_each_ticket_is_given_once), T(t_a_lock_keeps_all_others_out),
+		T(t_the_sum_is_exact), T(t_the_sum_of_short_words), T(t_swap_int), T(t_swap_float), T(t_swap_double),
+		T(t_each_ticket_is_given_once), T(t_a_lock_keeps_all_others_out),
 		T(t_bits_are_their_owners), T(t_threads), { 0 }
 	};
 
