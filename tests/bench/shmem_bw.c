@@ -6,7 +6,7 @@
  *   memcpy_from, get              the same, out of it
  *   ..._fresh                     the source written anew before each (which is not timed), and so in that core's
  *                                 caches; for get by the PE that owns it
- *   ..._odd                       n - 5 bytes from an address that is no multiple of anything
+ *   ..._odd                       n - 5 bytes from and to addresses that are no multiples of anything, nor alike
  * ns each, from 256 bytes to 64 MiB; the kinds take turns. Without shmem_ptr there is no memcpy. Run it on 2 PEs.
  * Options: --json, --quick (to 1 MiB)
  */
@@ -23,11 +23,13 @@ static const char *const name[KINDS] = { "memcpy", "put", "memcpy_from", "get" }
 
 static inline void once(int kind, size_t off, size_t n)
 {
+	unsigned char *mine = own + 3 * off;	/* apart from the other side's place in a word, and in a line */
+
 	switch (kind) {
-	case MEMCPY: memcpy(direct + off, own + off, n); break;
-	case PUT: shmem_putmem(room + off, own + off, n, 1); break;
-	case MEMCPY_FROM: memcpy(own + off, direct + off, n); break;
-	default: shmem_getmem(own + off, room + off, n, 1);
+	case MEMCPY: memcpy(direct + off, mine, n); break;
+	case PUT: shmem_putmem(room + off, mine, n, 1); break;
+	case MEMCPY_FROM: memcpy(mine, direct + off, n); break;
+	default: shmem_getmem(mine, room + off, n, 1);
 	}
 	__asm__ volatile("" : : : "memory");
 }

@@ -2,13 +2,16 @@
 /*
  * shmem_put - short one-sided operations between two PEs, beside the bare hand-over h of a cache line
  *
- *   put_pingpong    NetPIPE: half round trip of a put of n bytes, the last word of which is waited for by loads
+ *   put_pingpong    NetPIPE: half round trip of a put of n bytes, the last word of which is waited for by loads (of 1
+ *                   byte: that one)
  *   put_call        a blocking put of 8 bytes after the other, to one line; p_call: shmem_p
  *   get_call        a get of 8 bytes that nobody writes meanwhile; get_pingpong: half of what it takes to see by gets
  *                   what the peer has stored, and to answer
+ *   get_latency     a blocking get of n bytes that nobody writes
+ *   amo_...         OSU: an atomic operation of PE 0 on a variable of PE 1, and no other; a quiet ends each row of them
  *   fetch_inc       both PEs at once on one variable; bare_inc: the locked instruction on the same one
  *   barrier         shmem_barrier_all
- * ns each; run it on 2 PEs. What can be has h beside it. Options: --json, --quick, --only put,get,call,inc,barrier
+ * ns each; run it on 2 PEs. What can be has h beside it. Options: --json, --quick, --only put,get,call,amo,inc,barrier
  */
 #include "shmem_bench.h"
 
@@ -41,6 +44,34 @@ static double put_lines(void *arg)
 				;
 			if (me == 1)
 				shmem_putmem(&lines->line[l], &out, 8, 0);
+		}
+		per[l] = (bench_now_ns() - t) / BENCH_HANDS / 2;
+	}
+	seq = s;
+	return bench_middle(per, BENCH_LINES);
+}
+
+/* The same with one byte: a number of 8 bits, of which none comes twice in a row. */
+static double put_byte(void *arg)
+{
+	double per[BENCH_LINES];
+	uint32_t s = seq;
+
+	for (int l = 0; l < BENCH_LINES; l++) {
+		volatile unsigned char *in = (volatile unsigned char *)&lines->line[l];
+		unsigned char out = 0;
+		double t = 0;
+
+		for (int i = -2; i < BENCH_HANDS; i++) {
+			if (i == 0)
+				t = bench_now_ns();
+			out = (unsigned char)++s;
+			if (me == 0)
+				shmem_putmem(&lines->line[l], &out, 1, 1);
+			while (*in != out)
+				;
+			if (me == 1)
+				shmem_putmem(&lines->line[l], &out, 1, 0);
 		}
 		per[l] = (bench_now_ns() - t) / BENCH_HANDS / 2;
 	}
@@ -162,6 +193,79 @@ static void calls(void)
 		bench_record(name[kind], 8, bench_median(v[kind], 9), "ns");
 }
 
+/* A row of about @ns of what @once(kind) does, by PE 0; ns each. */
+static double row(void (*once)(int), int kind, double ns)
+{
+	int times = 16;
+	double t;
+
+	for (;;) {
+		t = bench_now_ns();
+		for (int i = 0; i < times; i++)
+			once(kind);
+		shmem_quiet();
+		t = bench_now_ns() - t;
+		if (t >= ns || times >= 1 << 24)
+			return t / times;
+		times *= t > ns / 8 ? 2 : 8;
+	}
+}
+
+static void get_once(int kind)
+{
+	shmem_getmem(&here, room, len, 1);
+}
+
+enum { ADD, INC, SET, FETCH, FETCH_ADD, FETCH_INC, SWAP, CSWAP, AMOS };
+static long sum;			/* what came back, and where more goes to */
+
+static void amo_once(int kind)
+{
+	long *v = (long *)(void *)room;
+
+	switch (kind) {
+	case ADD: shmem_long_atomic_add(v, 3, 1); break;
+	case INC: shmem_long_atomic_inc(v, 1); break;
+	case SET: shmem_long_atomic_set(v, sum, 1); break;
+	case FETCH: sum += shmem_long_atomic_fetch(v, 1); break;
+	case FETCH_ADD: sum += shmem_long_atomic_fetch_add(v, 3, 1); break;
+	case FETCH_INC: sum += shmem_long_atomic_fetch_inc(v, 1); break;
+	case SWAP: sum += shmem_long_atomic_swap(v, sum, 1); break;
+	default: sum = shmem_long_atomic_compare_swap(v, sum, sum + 1, 1);
+	}
+}
+
+/* Median of 9 rows of each, while the other PE is in a barrier. */
+static void rows(const char *const *name, int kinds, size_t bytes, void (*once)(int))
+{
+	double v[AMOS][9];
+
+	shmem_barrier_all();
+	for (int r = 0; r < 9 && !me; r++)
+		for (int kind = 0; kind < kinds; kind++)
+			v[kind][r] = row(once, kind, quick ? 1e4 : 2e6);
+	shmem_barrier_all();
+	for (int kind = 0; kind < kinds && !me; kind++)
+		bench_record(name[kind], bytes, bench_median(v[kind], 9), "ns");
+}
+
+static void gets(void)
+{
+	static const char *const name[] = { "get_latency" };
+
+	for (len = 1; len <= MAX; len *= 8)
+		rows(name, 1, len, get_once);
+}
+
+static void amos(void)
+{
+	static const char *const name[AMOS] = {
+		"amo_add", "amo_inc", "amo_set", "amo_fetch", "amo_fetch_add", "amo_fetch_inc", "amo_swap", "amo_cswap",
+	};
+
+	rows(name, AMOS, 8, amo_once);
+}
+
 /* Both at once; what counts is the PE that took longer. */
 static void increments(void)
 {
@@ -203,7 +307,7 @@ static void increments(void)
 
 int main(int argc, char **argv)
 {
-	int rc = bench_shmem_start(argc, argv, 2, "put get call inc barrier");
+	int rc = bench_shmem_start(argc, argv, 2, "put get call amo inc barrier");
 
 	if (rc)
 		return rc;
@@ -212,6 +316,10 @@ int main(int argc, char **argv)
 	if (me == 0)
 		bench_begin("shmem_put", bench_flag(argc, argv, "--json"));
 	if (bench_wanted(argc, argv, "put")) {
+		slices("put_pingpong", 1, put_byte, 1);
+		memset(lines, 0, sizeof(*lines));
+		seq = 0;
+		shmem_barrier_all();
 		slices("put_pingpong", 8, put_lines, 1);
 		for (len = 64; len <= MAX; len *= 8) {
 			memset(room, 0, MAX);
@@ -223,12 +331,16 @@ int main(int argc, char **argv)
 		seq = 0;
 		shmem_barrier_all();
 	}
-	if (bench_wanted(argc, argv, "get"))
+	if (bench_wanted(argc, argv, "get")) {
 		slices("get_pingpong", 8, get_lines, 1);
+		gets();
+	}
 	if (bench_wanted(argc, argv, "barrier"))
 		slices("barrier", 0, barriers, quick ? 1 : 10);
 	if (bench_wanted(argc, argv, "call"))
 		calls();
+	if (bench_wanted(argc, argv, "amo"))
+		amos();
 	if (bench_wanted(argc, argv, "inc"))
 		increments();
 	if (me == 0)

@@ -21,15 +21,16 @@ job()	# RANKS PROGRAM ARGUMENTS
 	wait
 	sed 's/^/# /' err.*
 }
-# run RANKS PROGRAM FIGURE...: one record at least of each, none without a value
+# run RANKS PROGRAM FIGURE[@BYTES]...: one record at least of each, none without a value
 run()
 {
 	ranks=$1 program=$2 missing=
 	shift 2
 	job "$ranks" "$program" --quick --json
 	for f; do
-		grep -q "^{\"figure\":\"$f\",\"bytes\":[0-9]*,\"value\":[0-9.e+]*,\"unit\":\"ns\"" out.0 ||
-			missing="$missing $f"
+		case $f in *@*) bytes=${f#*@} ;; *) bytes='[0-9]*' ;; esac
+		grep -q "^{\"figure\":\"${f%@*}\",\"bytes\":$bytes,\"value\":[0-9][0-9.e+]*,\"unit\":\"ns\"" \
+			out.0 || missing="$missing $f"
 	done
 	[ -z "$missing" ] || echo "# missing:$missing"
 	[ -z "$missing" ] && [ "$(sort -u rc.*)" = 0 ] && [ "$(tail -n 1 out.0)" = "]}" ]
@@ -39,19 +40,17 @@ run()
 BENCH_LINE=$PWD/line
 export BENCH_LINE
 head -c $((288 * 1024)) /dev/zero > line
-run 2 shmem_put put_pingpong get_pingpong barrier put_call p_call get_call fetch_inc bare_inc
+run 2 shmem_put put_pingpong get_pingpong barrier put_call p_call get_call fetch_inc bare_inc \
+	put_pingpong@1 get_latency@1 get_latency@4096 \
+	amo_add amo_inc amo_set amo_fetch amo_fetch_add amo_fetch_inc amo_swap amo_cswap
 run 2 shmem_bw memcpy put memcpy_from get memcpy_fresh put_fresh get_fresh put_odd get_odd
 run 2 shmem_gups gups gups_threads
 run 4 shmem_gups gups
 run 2 shmem_stencil stencil stencil_alone
 run 3 shmem_stencil stencil
 run 1 shmem_stencil stencil
-coll=$(grep -qs 'define SHMEM_REDUCE_SYNC_SIZE' "${P3_SRC:-$(dirname "$0")/../..}"/shmem-portals/include/*.h &&
-	echo broadcast fcollect alltoall sum max)
-# shellcheck disable=SC2086
-run 2 shmem_coll barrier $coll
-# shellcheck disable=SC2086
-run 5 shmem_coll barrier $coll
+run 2 shmem_coll barrier broadcast fcollect alltoall sum max
+run 5 shmem_coll barrier broadcast fcollect alltoall sum max
 job 2 shmem_put --only nothing
 [ "$(cat rc.0)" = 2 ] && grep -q "no part 'nothing'" err.0
 ok $? "an argument that nobody knows is named"
