@@ -9,8 +9,9 @@
  *   both_sender, ...                 PtlPut, then a computation that takes as long by itself, then its ACK, ns
  *   overlap_sender, ...              of the shorter of the two, how much of it is hidden, in percent: 0 where both take
  *                                    what they take one after the other, 100 where they take what one of them does
- * Rank 1 sleeps. Run it under a launcher on 2 ranks; ./mpt bench portals_overlap runs it both ways. Options: --json,
- * --quick
+ * With --crossover only put, by whoever the environment says, for more lengths: one sees where the engine begins.
+ * Rank 1 sleeps. Run it under a launcher on 2 ranks; ./mpt bench portals_overlap runs it both ways, portals_crossover
+ * the other. Options: --json, --quick, --crossover
  */
 #include "portals.h"
 
@@ -69,10 +70,12 @@ int main(int argc, char **argv)
 	const unsigned quiet = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
 	const char *engine = getenv("PTL_SELF_DMA_MIN");
 	int quick = bench_flag(argc, argv, "--quick"), rounds = quick ? 9 : 31;
+	int crossover = bench_flag(argc, argv, "--crossover");
+	size_t max = crossover ? (size_t)4 << 20 : MAX;
 	const char *who = engine && strcmp(engine, "0") ? "engine" : "sender";
 
 	start();
-	if (bench_args(argc, argv, rank == 0, "--json --quick", "", "")) {
+	if (bench_args(argc, argv, rank == 0, "--json --quick --crossover", "", "")) {
 		finish();
 		return 2;
 	}
@@ -86,8 +89,8 @@ int main(int argc, char **argv)
 	if (rank == 0) {
 		md = bind(out, MAX, eq, quiet);
 		calibrate();
-		bench_begin("portals_overlap", bench_flag(argc, argv, "--json"));
-		for (size_t n = (size_t)64 << 10; n <= MAX; n *= 4) {
+		bench_begin(crossover ? "portals_crossover" : "portals_overlap", bench_flag(argc, argv, "--json"));
+		for (size_t n = (size_t)64 << 10; n <= max; n *= crossover ? 2 : 4) {
 			double alone[31], call[31], both[31], a, b, unused;
 			char name[32];
 
@@ -95,6 +98,10 @@ int main(int argc, char **argv)
 			for (int i = 0; i < rounds; i++)
 				alone[i] = put(n, 0, &call[i]);
 			a = bench_median(alone, rounds);
+			if (crossover) {
+				bench_record("put", n, a, "ns");
+				continue;
+			}
 			for (int i = 0; i < rounds; i++)
 				both[i] = put(n, a, &unused);
 			b = bench_median(both, rounds);

@@ -8,6 +8,7 @@
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many portals_locks portals_overlap harm"
 BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
+BENCH_OURS="$BENCH_OURS portals_crossover"		# portals_overlap, more lengths and less about each
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_SHMEM="shmem_put shmem_bw shmem_gups shmem_stencil shmem_coll"
 BENCH_DMAPP="dmapp_rma"
@@ -103,6 +104,9 @@ bench_run()
 		fi ;;
 	portals_net_*)
 		PTL_NAL=${name##*_} "$BUILD/bin/aprun" -n 2 -N 1 "$BUILD/make/tests/bench/portals_net" "$@" ;;
+	portals_crossover)
+		# shellcheck disable=SC2086
+		env ${VARIANT_ENV[$lib]:-} "$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/portals_overlap" --crossover "$@" ;;
 	portals_locks|portals_overlap)
 		run_ways "$name" "$@" ;;
 	portals_rate|portals_copy)
@@ -272,7 +276,10 @@ cmd_bench()
 	esac
 	case " $BENCH_OURS " in
 	*" $name "*)
-		[ "$lib" = ours ] || [ "$name:$lib" = portals_pingpong:ours-off ] || die "bench: $name has no MPI in it; --lib $lib says nothing to it"
+		case $name:$lib in
+		*:ours|portals_pingpong:ours-off|portals_crossover:ours-dma|portals_crossover:ours-nodma) ;;
+		*) false ;;
+		esac || die "bench: $name has no MPI in it; --lib $lib says nothing to it"
 		{ provide_packages && build_all && step "compile the benchmarks" bench bench_ours_build; } >&2 || exit 1 ;;
 	*)
 		case " $BENCH_MPI $BENCH_DART " in *" $name "*) ;; *) die "no benchmark '$name'; ./mpt bench lists them" ;; esac

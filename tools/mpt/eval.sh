@@ -180,11 +180,11 @@ eval_shmem()
 	for ((r = 1; r <= (${#quick} ? 1 : 3); r++)); do
 		for lib in ours ours-off openmpi; do
 			eval_progress "SHMEM, round $r" "${LABEL[$lib]}"
-			one $r $lib 2 shmem_put 60
+			one $r $lib 2 shmem_put 120
 			[ -n "$quick" ] || one $r $lib 2 shmem_bw 120
-			# RandomAccess and stencil by messages would take hours
-			[ $lib = ours-off ] || one $r $lib 2 shmem_gups 120
-			[ -n "$quick" ] || [ $lib = ours-off ] || one $r $lib 2 shmem_stencil 120
+			# by messages only small ones: all of RandomAccess would take hours
+			one $r $lib 2 shmem_gups 120 $([ $lib != ours-off ] || echo --quick)
+			[ -n "$quick" ] || one $r $lib 2 shmem_stencil 120 $([ $lib != ours-off ] || echo --quick)
 		done
 		[ -z "$quick" ] || continue
 		for lib in ours ours-linear openmpi; do
@@ -404,6 +404,7 @@ cmd_eval()
 	eval_progress "locks, overlap"
 	one 1 ours 2 portals_locks 120 "${qa[@]+"${qa[@]}"}"
 	one 1 ours 2 portals_overlap 60 "${qa[@]+"${qa[@]}"}"
+	for lib in ours-dma ours-nodma; do one 1 $lib 2 portals_crossover 60 "${qa[@]+"${qa[@]}"}"; done
 	eval_progress "many ranks"
 	one 1 ours 2 portals_many 60
 	one 1 ours 250 portals_many 120

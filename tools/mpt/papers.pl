@@ -3,7 +3,8 @@
 # papers.pl - the figures of the papers, for report.pl: what each shows there and here, or why one machine cannot show it
 #
 # smartmap: "SMARTMAP: Operating System Support for Efficient Data Sharing Among Processes on a Multi-Core Processor" (2008);
-# smartmap_coll: the collectives over it; mpt: the MPT's MPI on dual-core nodes. A name is PAPER-FIGURE. Each entry is a
+# smartmap_coll: the collectives over it; mpt: the MPT's MPI on dual-core nodes; shmem: what is measured of SHMEM beside
+# the papers. A name is PAPER-FIGURE. Each entry is a
 # record of results.json: value is ours at the length of the paper's own sentence, reference what it is compared with
 # there. The curves are in the report. Most need a full evaluation. There is no bar here: mpi_bars.pl has them.
 use strict;
@@ -58,6 +59,17 @@ sub entries {
 		['ours', 'ours-off', 'openmpi'], 8, 'ours-off', 'ns'],
 	['smartmap-shmem_bandwidth', 'Figure 4: SHMEM put, long ones, SMARTMAP on and off', 'a dip at 32 KiB, a jump at 2 MiB', 'shmem_bw', 'put_fresh',
 		['ours', 'ours-off', 'openmpi'], 1 << 20, 'ours-off', 'ns'],
+	['smartmap-dma_crossover', 'Figure 4: long puts on the node copied by the engine from 512 KiB on (PTL_SELF_DMA_MIN)',
+		'a switch at 512 KiB, where Portals leaves the copy to the network interface', 'portals_crossover', 'put', ['ours-dma', 'ours-nodma'], 1 << 20, 'ours-nodma', 'ns',
+		'ours-dma'],
+	['shmem-get', 'SHMEM: a blocking get', 'OSU, no figure', 'shmem_put', 'get_latency', ['ours', 'ours-off', 'openmpi'], 8, 'openmpi', 'ns'],
+	(map { ["shmem-$_->[0]", "SHMEM: $_->[1], by one PE on its peer", 'OSU, no figure', 'shmem_put', $_->[0], ['ours', 'ours-off', 'openmpi'], 8, 'openmpi', 'ns'] }
+		['amo_fetch_add', 'fetch-add'], ['amo_add', 'add'], ['amo_cswap', 'compare-and-swap'], ['amo_swap', 'swap']),
+	['shmem-fetch_inc', 'SHMEM: fetch-increment by two PEs of one variable', 'no figure', 'shmem_put', 'fetch_inc', ['ours', 'ours-off', 'openmpi'], 8, 'openmpi', 'ns'],
+	['shmem-gups', 'SHMEM: RandomAccess, 2 PEs', 'no figure', 'shmem_gups', 'gups', ['ours', 'openmpi'], 1 << 26, 'openmpi', 'ns'],
+	['shmem-gups_off', 'SHMEM: RandomAccess in a small table, all through Portals', 'no figure', 'shmem_gups', 'gups', ['ours-off'], 1 << 17, 'ours-off', 'ns', 'ours-off'],
+	['shmem-stencil', 'SHMEM: 5-point stencil of 1024 x 1024 on each of 2 PEs', 'no figure', 'shmem_stencil', 'stencil', ['ours', 'ours-off', 'openmpi'], 1 << 23, 'openmpi', 'ns'],
+	['shmem-stencil_64', 'SHMEM: 5-point stencil of 64 x 64, SMARTMAP on and off', 'no figure', 'shmem_stencil', 'stencil', ['ours', 'ours-off', 'openmpi'], 1 << 15, 'ours-off', 'ns'],
 	(map { ["mpt-shmem_$_", "SHMEM: $_ of 4 PEs against the linear algorithm", '40 % better than the release before', 'shmem_coll-4', $_, ['ours', 'ours-linear', 'openmpi'],
 		32768, 'ours-linear', 'ns'] } 'broadcast', 'sum'),
 	['dmapp-put_latency', 'DMAPP, figure 2: half round trip of a put', 'curves only', 'dmapp_rma', 'put_pingpong', ['ours', 'ours-off'], 8, 'ours-off', 'ns'],
@@ -122,7 +134,7 @@ my %axis = (flight => 'puts in flight', amo_one => 'PEs', amo_8k => 'PEs', rate 
 sub axis_of {
 	my ($p) = @_;
 	return 'distance in units' if $p->{fig} =~ /_distance_/;
-	return $axis{$p->{fig}} if $p->{bench} =~ /^(dmapp|dart)_/;
+	return $axis{$p->{fig}} if $p->{bench} =~ /^(dmapp|dart|shmem)_/;
 }
 
 # As HTML, by report.pl's own plot, series and escape.

@@ -181,6 +181,9 @@ variant openmpi-tcp "TCP" "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
 variant ours-nested "DART: nested windows" DART_WINDOWS=nested
 variant ours-rma "DART: all by MPI" DART_WINDOWS=mpi
 variant ours-apart "a node for each unit" PTL_PES_PER_NODE=1
+# long copies on the node by the engine, or by who sends
+variant ours-dma "Portals: long puts by the engine" "PTL_NAL=ap PTL_SELF_DMA_MIN=524288"
+variant ours-nodma "Portals: long puts by the sender" "PTL_NAL=ap PTL_SELF_DMA_MIN=0"
 # SHMEM alone
 variant ours-linear "SHMEM: linear collectives" SHMEM_COLL_OPT_OFF=1
 

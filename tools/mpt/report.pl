@@ -435,9 +435,12 @@ for my $how ('', '_fresh', '_odd') {
 	}
 }
 figure_self('shmem_gups', 'shmem_gups', 'gups', 1 << 26, ['gups_threads', 1 << 26], 1 / 0.8, "${shmem}gups");
-for my $op ('broadcast', 'sum') {
-	figure_ratio("shmem_${op}_" . size_name($_), 'ours', 'shmem_coll-4', $op, $_, 'ns', 'lower', ['ours-linear'], 1 / 1.4,
-		     "${shmem}coll -n 4 --only $op") for grep { $asked->('shmem_coll-4', $op, $_) } 2048, 32768, 524288;
+for my $op ('broadcast', 'sum', 'max') {
+	for my $n (4, 2) {
+		figure_ratio("shmem_${op}_" . ($n == 4 ? '' : "${n}PEs_") . size_name($_), 'ours', "shmem_coll-$n", $op, $_, 'ns', 'lower',
+			     ['ours-linear'], 1 / 1.4, "${shmem}coll -n $n --only $op")
+			for grep { $asked->("shmem_coll-$n", $op, $_) } 2048, 32768, 524288;
+	}
 }
 # DMAPP: a call beside SHMEM's, in the same run
 my $dmapp = './mpt bench dmapp_rma --only ';
