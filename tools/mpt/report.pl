@@ -577,7 +577,7 @@ for my $f ("$dir/counts.tsv", "$root/tests/counts/limits") {
 	last if %count;
 }
 sub layers_html {
-	my $n = sub { my ($v) = @_; return 'X<td class="n">' . (defined $v ? sprintf('%.0f', $v) : '-') . '</td>' };
+	my $n = sub { my ($v) = @_; return '<td class="n">' . (defined $v ? sprintf('%.0f', $v) : '-') . '</td>' };
 	return '<table><tr><th>layer</th><th>operation, 8 bytes</th><th>instructions</th><th>shared cache lines touched</th></tr>' .
 		join('', map { my ($layer, $what, $name) = @$_; '<tr><td>' . h($layer) . '</td><td>' . h($what) . '</td>' . $n->($count{$name}{instructions}) .
 			       $n->($count{$name}{lines}) . "</tr>\n" } grep { $count{$_->[2]} } @layers) . '</table>';
