@@ -308,42 +308,44 @@ static dmapp_return_t flag_place(void *flag, dmapp_seg_desc_t *seg, dmapp_pe_t p
 	return dmappi_find(flag, seg, 8, pe, &at);
 }
 
-/* The data are there before the flag is sent: Portals promises no order between two messages that differ in size. */
-static dmapp_return_t with_flag(enum dmappi_mode mode, dmapp_syncid_handle_t *id, dmapp_return_t rc, uint64_t *flag,
-				dmapp_seg_desc_t *seg, dmapp_pe_t pe, uint64_t value)
+/*
+ * The data are there before the flag is sent: Portals promises no order between two messages that differ in size.
+ * The operation was begun before its data moved: a call that finds no syncid has done nothing.
+ */
+static dmapp_return_t with_flag(struct dmappi_op *op, dmapp_return_t rc, uint64_t *flag, dmapp_seg_desc_t *seg,
+				dmapp_pe_t pe, uint64_t value)
 {
-	struct dmappi_op op;
-
 	if (rc == DMAPP_RC_SUCCESS)
 		rc = dmappi_put_word(flag, seg, pe, value);
-	if (mode == DMAPPI_BLOCK)
-		dmappi_fence();
-	if (rc == DMAPP_RC_SUCCESS && mode == DMAPPI_NB) {
-		rc = dmappi_begin(&op, mode, id);
-		if (rc == DMAPP_RC_SUCCESS)
-			rc = dmappi_done(&op, rc);
-	}
-	return rc;
+	return dmappi_done(op, rc);
 }
 
 HOT dmapp_return_t put_flag(enum dmappi_mode mode, dmapp_syncid_handle_t *id, void *remote, dmapp_seg_desc_t *seg,
 			    dmapp_pe_t pe, void *own, uint64_t nelems, dmapp_type_t type, void *flag, uint64_t value)
 {
-	dmapp_return_t rc = mode == DMAPPI_NB && !id ? DMAPP_RC_INVALID_PARAM : flag_place(flag, seg, pe);
+	dmapp_return_t rc = flag_place(flag, seg, pe);
+	struct dmappi_op op;
 
 	if (rc == DMAPP_RC_SUCCESS)
-		rc = put(DMAPPI_BLOCK, NULL, remote, seg, pe, own, nelems, type);
-	return with_flag(mode, id, rc, flag, seg, pe, value);
+		rc = dmappi_begin(&op, mode, id);
+	if (rc != DMAPP_RC_SUCCESS)
+		return rc;
+	rc = put(DMAPPI_BLOCK, NULL, remote, seg, pe, own, nelems, type);
+	return with_flag(&op, rc, flag, seg, pe, value);
 }
 
 dmapp_return_t dmapp_get_flag_nbi(void *own, void *remote, dmapp_seg_desc_t *seg, dmapp_pe_t pe, uint64_t nelems,
 				  dmapp_type_t type, void *flag, uint64_t value)
 {
 	dmapp_return_t rc = flag_place(flag, seg, pe);
+	struct dmappi_op op;
 
 	if (rc == DMAPP_RC_SUCCESS)
-		rc = get(DMAPPI_BLOCK, NULL, own, remote, seg, pe, nelems, type);
-	return with_flag(DMAPPI_NBI, NULL, rc, flag, seg, pe, value);
+		rc = dmappi_begin(&op, DMAPPI_NBI, NULL);
+	if (rc != DMAPP_RC_SUCCESS)
+		return rc;
+	rc = get(DMAPPI_BLOCK, NULL, own, remote, seg, pe, nelems, type);
+	return with_flag(&op, rc, flag, seg, pe, value);
 }
 
 /* ---- lists of PEs ---- */

@@ -77,7 +77,7 @@ static void t_a_threshold_is_a_threads_own(void)
 static void t_syncids_are_counted(void)
 {
 	dmapp_syncid_handle_t id[9], again;
-	uint64_t v = 1;
+	uint64_t v = 1, seen[2] = { 9, 9 };
 	int flag;
 
 	for (int i = 0; i < 8; i++)
@@ -86,6 +86,11 @@ static void t_syncids_are_counted(void)
 	IS(dmapp_aadd_qw_nb(room + 8, sheap, to, 1, &id[8]), RESOURCE_ERROR);
 	OK(dmapp_gsync_wait());			/* is not for them */
 	IS(dmapp_get_nb(&v, room + 8, sheap, to, 1, DMAPP_QW, &id[8]), RESOURCE_ERROR);
+	/* neither data nor flag have moved */
+	IS(dmapp_put_flag_nb(room + 120, sheap, to, &v, 1, DMAPP_QW, room + 121, 5, &id[8]), RESOURCE_ERROR);
+	OK(dmapp_get(seen, room + 120, sheap, to, 2, DMAPP_QW));
+	CHECK_INT(seen[0], 0);
+	CHECK_INT(seen[1], 0);
 	again = id[3];
 	OK(dmapp_syncid_wait(&id[3]));
 	IS(dmapp_syncid_wait(&again), NOT_FOUND);
@@ -105,6 +110,10 @@ static void t_syncids_are_counted(void)
 	/* a call that fails takes none */
 	for (int i = 0; i < 20; i++)
 		IS(dmapp_put_nb(room, sheap, n, &v, 1, DMAPP_QW, &id[0]), INVALID_PARAM);
+	for (int i = 0; i < 20; i++) {
+		IS(dmapp_put_flag_nb(room + 120, sheap, to, NULL, 1, DMAPP_QW, room + 121, 5, &id[0]), INVALID_PARAM);
+		IS(dmapp_put_flag_nb(room + 120, sheap, to, &v, 1, DMAPP_QW, room + 121, 5, NULL), INVALID_PARAM);
+	}
 	for (int i = 0; i < 8; i++)
 		OK(dmapp_put_nb(room + 8, sheap, to, &v, 1, DMAPP_QW, &id[i]));
 	for (int i = 0; i < 8; i++)
