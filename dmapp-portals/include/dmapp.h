@@ -465,7 +465,8 @@ dmapp_return_t dmapp_sheap_stats(dmapp_sheap_stats_t *stats);
  * already takes that one's place in the table (of _DMAPPI_NDREG_ENTRIES places; full: DMAPP_RC_NO_SPACE). A
  * descriptor whose range has been unregistered as often as registered is good for nothing any more: its use is
  * DMAPP_RC_NOT_FOUND (behind completion where the PE is on another node; and not where the PE has registered memory
- * 32766 times since: it may name that). Memory must stay mapped while it is registered.
+ * 32766 times since: it may name that). Memory must be mapped (else DMAPP_RC_INVALID_PARAM), and stay so while it is
+ * registered.
  */
 dmapp_return_t dmapp_mem_register(void *addr, uint64_t length, dmapp_seg_desc_t *seg);
 /* NOT_FOUND: not registered. INVALID_PARAM: not of this PE. Nobody may be using it. */

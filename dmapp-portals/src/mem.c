@@ -13,6 +13,7 @@
  * Registered memory is adopted into the window where that can be done (by a process without other threads). Otherwise
  * PEs of the node reach it by the kernel's copy, and there are no atomic operations on it.
  */
+#define _GNU_SOURCE			/* mincore() */
 #include <errno.h>
 #include <smartmap.h>
 #include <stdlib.h>
@@ -184,6 +185,21 @@ static void adopt(uintptr_t lo, uintptr_t hi)
 	smartmap_adopt((void *)lo, hi - lo);
 }
 
+/* Is there memory in all of [lo, hi)? */
+static bool mapped(uintptr_t lo, uintptr_t hi)
+{
+	unsigned char in_core[4096];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), most = sizeof(in_core) * page;
+
+	lo &= ~(uintptr_t)(page - 1);
+	for (size_t n; lo < hi; lo += n) {
+		n = hi - lo < most ? hi - lo : most;
+		if (mincore((void *)lo, n, in_core) && errno == ENOMEM)
+			return false;
+	}
+	return true;
+}
+
 /* A serial whose key no living registration has. [lock] */
 static uint64_t new_serial(void)
 {
@@ -240,7 +256,7 @@ dmapp_return_t dmapp_mem_register(void *addr, uint64_t length, dmapp_seg_desc_t 
 	pthread_mutex_lock(&lock);
 	i = place_for(lo, hi);
 	if (i < n_table)
-		rc = register_at(i, lo, hi);
+		rc = table[i].refs || mapped(lo, hi) ? register_at(i, lo, hi) : DMAPP_RC_INVALID_PARAM;
 	if (rc == DMAPP_RC_SUCCESS)
 		*seg = (dmapp_seg_desc_t){ .addr = addr, .len = length, .flags = DMAPPI_SEG_MAGIC + DMAPPI_REGISTERED,
 					   .owner = (uint32_t)dmappi.pe,

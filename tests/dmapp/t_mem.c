@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <shmem.h>
+#include <sys/mman.h>
 
 #include "dm.h"
 
@@ -170,6 +171,11 @@ static void t_the_table_is_bounded(void)
 {
 	static char m[64][64];
 	dmapp_seg_desc_t seg[17], more;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *hole = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(hole != MAP_FAILED);
+	munmap(hole + page, page);
 
 	for (int round = 0; round < 200; round++) {
 		for (int i = 0; i < 16; i++)
@@ -185,6 +191,16 @@ static void t_the_table_is_bounded(void)
 	IS(dmapp_mem_register(m, UINT64_MAX, &more), INVALID_PARAM);
 	IS(dmapp_mem_register(m, 64, NULL), INVALID_PARAM);
 	IS(dmapp_mem_reserve(m, 64, 1, &more), INVALID_PARAM);
+	/* no memory there; in the middle; at the end */
+	IS(dmapp_mem_register((void *)4096, 64, &more), INVALID_PARAM);
+	IS(dmapp_mem_register(hole, 3 * page, &more), INVALID_PARAM);
+	IS(dmapp_mem_register(hole + page - 1, 2, &more), INVALID_PARAM);
+	OK(dmapp_mem_register(hole, page, &more));
+	OK(dmapp_mem_unregister(&more));
+	OK(dmapp_mem_register(hole + 2 * page + 1, page - 1, &more));
+	OK(dmapp_mem_unregister(&more));
+	munmap(hole, page);
+	munmap(hole + 2 * page, page);
 	IS(dmapp_mem_unregister(sheap), INVALID_PARAM);
 	IS(dmapp_mem_unregister(NULL), INVALID_PARAM);
 }
