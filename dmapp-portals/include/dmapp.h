@@ -137,7 +137,8 @@ typedef struct dmapp_rma_attrs_ext {
  * Collective. @requested: NULL for what dmapp_get_rma_attrs() says; @actual: NULL, or where it goes what is so. Joins
  * the job, makes the symmetric heap, compares both symmetric segments with a neighbour's (the job ends with a
  * sentence when they differ). A second call counts, and takes @requested as dmapp_set_rma_attrs() does.
- * DMAPP_RC_NOT_SUPPORTED: there is no job to join; DMAPP_RC_NO_SPACE.
+ * DMAPP_RC_NOT_SUPPORTED: there is no job to join; DMAPP_RC_NO_SPACE. DMAPP_RC_INVALID_PARAM on all PEs: a variable of
+ * PE 0's environment has a value that cannot be, and a sentence says which.
  */
 dmapp_return_t dmapp_init(dmapp_rma_attrs_t *requested, dmapp_rma_attrs_t *actual);
 dmapp_return_t dmapp_init_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_ext_t *actual);

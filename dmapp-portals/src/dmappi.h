@@ -60,7 +60,15 @@ struct dmappi_reg_work {
 	uint64_t live;			/* serial of the registration in this place of the table, 0: none */
 };
 
+/* What the environment says: PE 0's, for all. */
+enum { DMAPPI_ENGINE_AUTO, DMAPPI_ENGINE_NO, DMAPPI_ENGINE_YES, DMAPPI_ENGINE_WORDS };
+struct dmappi_env {
+	uint32_t bad;			/* something in it could not be */
+	uint32_t outstanding, threshold, locks, registrations, engine;
+};
+
 struct dmappi_work {
+	struct dmappi_env env;
 	struct dmappi_reg_work reg[DMAPPI_REGS];
 	struct dmappi_pset_work pset[DMAPPI_PSETS];
 	struct dmappi_queue_work queue[DMAPPI_QUEUES];
@@ -84,6 +92,7 @@ struct dmappi {
 	dmapp_seg_desc_t seg[DMAPPI_SYMMETRIC];
 	struct dmappi_work *work;
 	dmapp_rma_attrs_ext_t attrs;
+	struct dmappi_env env;
 	bool engine;			/* there is a thread that copies */
 	int inits;
 	struct dmappi_thread *threads;
@@ -186,6 +195,11 @@ int dmappi_engine_start(void);
 void dmappi_engine_end(void);
 /* @w: as in dmappi_far_put(). false: the caller copies. */
 bool dmappi_engine_copy(void *d, const void *s, size_t n, struct shmemi_waiter *w);
+
+/* env.c: that of this process; @aloud: with a sentence for each value that cannot be. */
+void dmappi_env_read(struct dmappi_env *env, bool aloud);
+/* Collective: that of PE 0. INVALID_PARAM: some of it is bad; then nobody looks at others' work area any more. */
+dmapp_return_t dmappi_env_agree(struct dmappi_env *env);
 
 /* mem.c, queue.c, coll.c, lock.c */
 int dmappi_mem_start(void);

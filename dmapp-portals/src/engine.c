@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "dmappi.h"
 
@@ -55,13 +54,10 @@ static void *run(void *arg)
 
 static bool wanted(void)
 {
-	const char *s = getenv("DMAPP_ENGINE");
 	cpu_set_t set;
 
-	if (s && !strcmp(s, "yes"))
-		return true;
-	if (s && !strcmp(s, "no"))
-		return false;
+	if (dmappi.env.engine != DMAPPI_ENGINE_AUTO)
+		return dmappi.env.engine == DMAPPI_ENGINE_YES;
 	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) >= 2 * JOB->n_local;
 }
 

@@ -63,28 +63,10 @@ dmapp_return_t dmapp_restart(uint32_t flags)
 
 /* ---- attributes ---- */
 
-static uint32_t number_from(const char *text, uint32_t otherwise, uint32_t lo, uint32_t hi)
-{
-	char *end;
-	unsigned long v;
-
-	if (!text || !*text)
-		return otherwise;
-	v = strtoul(text, &end, 0);
-	if (*end == 'k' || *end == 'K')
-		v <<= 10;
-	else if (*end == 'm' || *end == 'M')
-		v <<= 20;
-	return v < lo || v > hi ? otherwise : (uint32_t)v;
-}
-
-static dmapp_rma_attrs_ext_t defaults(void)
+static dmapp_rma_attrs_ext_t defaults(const struct dmappi_env *env)
 {
 	return (dmapp_rma_attrs_ext_t){
-		.max_outstanding_nb = number_from(getenv("DMAPP_MAX_OUTSTANDING_NB"), DMAPP_DEF_OUTSTANDING_NB,
-						  DMAPP_MIN_OUTSTANDING_NB, DMAPP_MAX_OUTSTANDING_NB),
-		.offload_threshold = number_from(getenv("DMAPP_OFFLOAD_THRESHOLD"), DMAPP_OFFLOAD_THRESHOLD, 0,
-						 UINT32_MAX),
+		.max_outstanding_nb = env->outstanding, .offload_threshold = env->threshold,
 		.put_relaxed_ordering = DMAPP_ROUTING_ADAPTIVE, .get_relaxed_ordering = DMAPP_ROUTING_ADAPTIVE,
 		.max_concurrency = 1, .PI_ordering = DMAPP_PI_ORDERING_DEFAULT,
 		.queue_depth = DMAPP_QUEUE_DEFAULT_DEPTH, .queue_nelems = DMAPP_QUEUE_DEFAULT_NELEMS,
@@ -106,8 +88,13 @@ static bool sensible(const dmapp_rma_attrs_ext_t *a)
 /* As they are for the calling thread. */
 static dmapp_rma_attrs_ext_t current(void)
 {
-	dmapp_rma_attrs_ext_t a = dmappi.npes ? dmappi.attrs : defaults();
+	struct dmappi_env env;
+	dmapp_rma_attrs_ext_t a = dmappi.attrs;
 
+	if (!dmappi.npes) {
+		dmappi_env_read(&env, false);	/* init says what is bad there */
+		a = defaults(&env);
+	}
 	if (dmappi.npes && dmappi_self())
 		a.offload_threshold = dmappi_self()->threshold;
 	return a;
@@ -208,9 +195,10 @@ static void stop(void)
 	dmappi = (struct dmappi){ .threads = dmappi.threads };
 }
 
-static dmapp_return_t start(void)
+static dmapp_return_t start(const dmapp_rma_attrs_ext_t *requested)
 {
 	const struct shmemi *job = JOB;
+	dmapp_return_t rc = DMAPP_RC_NO_SPACE;
 	bool bad = false;
 
 	if (L->start())
@@ -225,11 +213,18 @@ static dmapp_return_t start(void)
 		bad |= !dmappi.base[k];
 	}
 	dmappi.npes = (uint32_t)job->n_pes;
-	if (bad || dmappi_sync_start() || dmappi_lock_start() || dmappi_queue_start() || dmappi_engine_start() ||
-	    dmappi_mem_start()) {
+	if (!bad)
+		rc = dmappi_env_agree(&dmappi.env);
+	if (rc == DMAPP_RC_SUCCESS) {
+		dmappi.attrs = requested ? *requested : defaults(&dmappi.env);
+		if (dmappi_sync_start() || dmappi_lock_start() || dmappi_queue_start() || dmappi_engine_start() ||
+		    dmappi_mem_start())
+			rc = DMAPP_RC_NO_SPACE;
+	}
+	if (rc != DMAPP_RC_SUCCESS) {
 		stop();
 		L->end();
-		return DMAPP_RC_NO_SPACE;
+		return rc;
 	}
 	dmappi.inits = 1;
 	L->barrier();			/* from here on others find what they may look for */
@@ -246,8 +241,7 @@ dmapp_return_t dmapp_init_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_
 	} else {
 		if (requested && !sensible(requested))
 			return DMAPP_RC_INVALID_PARAM;
-		dmappi.attrs = requested ? *requested : defaults();
-		rc = start();
+		rc = start(requested);
 	}
 	if (rc == DMAPP_RC_SUCCESS && actual)
 		*actual = current();

@@ -24,10 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int dmappi_lock_start(void)
 {
-	const char *s = getenv("DMAPP_MAX_LOCKS");
-	long n = s ? strtol(s, NULL, 0) : (long)DMAPP_DEF_LOCKS;
-
-	n_held = n < 1 ? 1 : n > (long)DMAPP_LIMIT_LOCKS ? DMAPP_LIMIT_LOCKS : (uint32_t)n;
+	n_held = dmappi.env.locks;
 	held = calloc(n_held, sizeof(*held));
 	return held ? 0 : -1;
 }

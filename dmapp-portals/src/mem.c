@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <smartmap.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "dmappi.h"
 
@@ -153,22 +155,21 @@ dmapp_return_t dmappi_far_get(const struct dmappi_at *at, size_t off, void *own,
 
 int dmappi_mem_start(void)
 {
-	const char *s = getenv("_DMAPPI_NDREG_ENTRIES");
-	long n = s ? strtol(s, NULL, 0) : 256;
-
-	n_table = n < 1 ? 1 : n > DMAPPI_REGS ? DMAPPI_REGS : (uint32_t)n;
+	n_table = dmappi.env.registrations;
 	table = calloc(n_table, sizeof(*table));
-	if (!table)
-		return -1;
-	return JOB->net && L->show(DMAPPI_PT_SEG, 0, dmappi.work, 0, &catch_all) ? -1 : 0;
+	if (table && JOB->net && L->show(DMAPPI_PT_SEG, 0, dmappi.work, 0, &catch_all)) {
+		free(table);
+		table = NULL;
+	}
+	return table ? 0 : -1;
 }
 
 void dmappi_mem_end(void)
 {
-	for (uint32_t i = 0; i < n_table; i++)
+	for (uint32_t i = 0; table && i < n_table; i++)
 		if (table[i].refs && JOB->net)
 			L->hide(table[i].entry);
-	if (JOB->net)
+	if (table && JOB->net)		/* else it has not begun */
 		L->hide(catch_all);
 	free(table);
 	table = NULL;

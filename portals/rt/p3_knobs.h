@@ -211,21 +211,21 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	V("DMAPP_SHEAP_SIZE", "as SHMEM_SYMMETRIC_SIZE", "",				\
 	  "another name of SHMEM_SYMMETRIC_SIZE, looked at last",			\
 	  "shmem-portals/src/init.c")							\
-	V("DMAPP_MAX_OUTSTANDING_NB", "1 to 65536", "512",				\
+	V("DMAPP_MAX_OUTSTANDING_NB", "1 to 65536, also with k", "512",			\
 	  "default of the attribute max_outstanding_nb of DMAPP",			\
-	  "dmapp-portals/src/init.c")							\
+	  "dmapp-portals/src/env.c")							\
 	V("DMAPP_OFFLOAD_THRESHOLD", "bytes, also with k and m", "4096",		\
 	  "default of the attribute offload_threshold of DMAPP",			\
-	  "dmapp-portals/src/init.c")							\
+	  "dmapp-portals/src/env.c")							\
 	V("DMAPP_ENGINE", "yes, no, auto", "auto",					\
 	  "a thread of each PE makes DMAPP's long copies; auto: where there are two cores for each PE",	\
-	  "dmapp-portals/src/engine.c")							\
+	  "dmapp-portals/src/env.c")							\
 	V("DMAPP_MAX_LOCKS", "1 to 1023", "128",					\
 	  "DMAPP locks that a PE holds at once",					\
-	  "dmapp-portals/src/lock.c")							\
+	  "dmapp-portals/src/env.c")							\
 	V("_DMAPPI_NDREG_ENTRIES", "1 to 1024", "256",					\
 	  "ranges that DMAPP has registered at once",					\
-	  "dmapp-portals/src/mem.c")							\
+	  "dmapp-portals/src/env.c")							\
 	V("SHMEM_VERSION", "anything", "",						\
 	  "PE 0 prints name and version at the start",					\
 	  "shmem-portals/src/init.c")							\

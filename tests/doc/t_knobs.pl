@@ -9,7 +9,7 @@ my $src = $ENV{P3_SRC} || $ENV{srcdir};
 my $build = $ENV{P3_BUILD} || '.';
 # These call getenv() with a name that they are given: each string of theirs that looks like a variable must be one.
 my %given = map { $_ => 1 } qw(mpich-ch3-portals/src/ch3_env.c portals/rt/p3_knobs.c portals/rt/p3_env.c portals/rt/p3_pmi_wire.c portals/rt/p3_log.c
-	shmem-portals/src/init.c);
+	shmem-portals/src/init.c dmapp-portals/src/env.c);
 my ($n, $failed) = (0, 0);
 
 sub slurp { my ($f) = @_; local $/; open(my $h, '<', $f) or die "$f: $!"; my $t = <$h>; return $t }
@@ -45,7 +45,7 @@ sub complaints	# FILE TEXT
 		elsif (index($where{$v}, $f) < 0) { push @bad, "$f reads $v: the table says $where{$v}" }
 	}
 	return @bad unless $given{$f};
-	while ($t =~ /"((?:PTL|PMI|SMA|SHMEM|MPICH|SMARTMAP)_[A-Z][A-Z0-9_]*)"/g) {
+	while ($t =~ /"((?:PTL|PMI|SMA|SHMEM|_?DMAPP|_DMAPPI|MPICH|SMARTMAP)_[A-Z][A-Z0-9_]*)"/g) {
 		push @bad, "$f reads $1, which is in no table" unless defined $where{$1} || $1 eq 'MPICH_RANK_ORDER';
 	}
 	return @bad;
