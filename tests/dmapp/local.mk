@@ -29,13 +29,17 @@ P3_TESTS += $(foreach t,$(D_ACROSS),\
 	api/dmapp-$(t)-net:tests/dmapp/t_$(t):ranks=3,pernode=1,limit=120,nosan \
 	api/dmapp-$(t)-ap:tests/dmapp/t_$(t):ranks=4,pernode=2,limit=120,nosan,env=PTL_NAL=ap \
 	api/dmapp-$(t)-portals:tests/dmapp/t_$(t):ranks=2,limit=120,nosan,env=PTL_SMARTMAP=no)
-P3_TESTS += api/dmapp-mem-engine:tests/dmapp/t_mem:ranks=2,nosan,env=DMAPP_ENGINE=yes
-check_PROGRAMS += tests/dmapp/env
+P3_TESTS += api/dmapp-mem-engine:tests/dmapp/t_mem:ranks=2,nosan,env=DMAPP_ENGINE=yes \
+	api/dmapp-sync-engine:tests/dmapp/t_sync:ranks=2,nosan,env=DMAPP_ENGINE=yes
+check_PROGRAMS += tests/dmapp/t_engine tests/dmapp/env
+tests_dmapp_t_engine_SOURCES = tests/dmapp/t_engine.c tests/dmapp/dm.h tests/shmem/near.h
+tests_dmapp_t_engine_CPPFLAGS = $(D_CPPFLAGS)
+tests_dmapp_t_engine_LDADD = $(D_LIBS)
 tests_dmapp_env_SOURCES = tests/dmapp/env.c tests/dmapp/dm.h tests/shmem/near.h
 tests_dmapp_env_CPPFLAGS = $(D_CPPFLAGS)
 tests_dmapp_env_LDADD = $(D_LIBS)
 EXTRA_DIST += tests/dmapp/t_env.sh
-P3_TESTS += api/dmapp-env:tests/dmapp/t_env.sh:nosan,limit=120
+P3_TESTS += api/dmapp-engine:tests/dmapp/t_engine:ranks=2,nosan api/dmapp-env:tests/dmapp/t_env.sh:nosan,limit=120
 EXTRA_DIST += tests/dmapp/t_symbols.sh tests/dmapp/t_bench.sh
 P3_TESTS += api/dmapp-symbols:tests/dmapp/t_symbols.sh:nosan api/dmapp-bench:tests/dmapp/t_bench.sh:nosan,limit=120
 check_PROGRAMS += tests/dmapp/end

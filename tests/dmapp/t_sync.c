@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* t_sync.c - attributes, syncids and that they leak, gsync, threads, progress, errors; order seen by litmus tests */
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "dm.h"
 
@@ -53,6 +54,93 @@ static void t_attributes(void)
 	OK(dmapp_get_rma_attrs_ext(&b));
 	CHECK_INT(b.offload_threshold, 8192);
 	CHECK_INT(b.put_relaxed_ordering, DMAPP_ROUTING_IN_ORDER);
+}
+
+/* Values that no attribute takes, each alone in what is sensible otherwise; and the last that it takes. */
+#define WITH(member, value)	{ #member " = " #value, offsetof(dmapp_rma_attrs_ext_t, member),		\
+				  sizeof(((dmapp_rma_attrs_ext_t *)0)->member), value }
+struct with {
+	const char *what;
+	size_t at, size;
+	uint32_t value;
+};
+
+static const struct with refused[] = {
+	WITH(max_outstanding_nb, 0), WITH(max_outstanding_nb, DMAPP_MAX_OUTSTANDING_NB + 1),
+	WITH(put_relaxed_ordering, DMAPP_ROUTING_ADAPTIVE_3 + 1), WITH(get_relaxed_ordering, 255),
+	WITH(max_concurrency, 0), WITH(PI_ordering, 3), WITH(PI_ordering, UINT32_MAX),
+	WITH(queue_depth, 0), WITH(queue_depth, 4097), WITH(queue_nelems, 0), WITH(queue_nelems, 129),
+	WITH(queue_depth, 482),			/* with 32 elements 256 KiB and 64 bytes */
+	WITH(queue_flags, 2),
+}, taken[] = {
+	WITH(max_outstanding_nb, 1), WITH(max_outstanding_nb, DMAPP_MAX_OUTSTANDING_NB),
+	WITH(offload_threshold, 0), WITH(offload_threshold, UINT32_MAX),
+	WITH(put_relaxed_ordering, DMAPP_ROUTING_ADAPTIVE_3), WITH(max_concurrency, DMAPP_MAX_THREADS_UNLIMITED),
+	WITH(PI_ordering, DMAPP_PI_ORDERING_STRICT), WITH(queue_depth, 1), WITH(queue_depth, 481),
+	WITH(queue_nelems, 128), WITH(queue_flags, DMAPP_QUEUE_ASYNC_PROGRESS),
+};
+
+static dmapp_rma_attrs_ext_t with(const struct with *w)
+{
+	dmapp_rma_attrs_ext_t a;
+
+	dmapp_get_rma_attrs_ext(&a);
+	if (w->size == 1)
+		*((uint8_t *)&a + w->at) = (uint8_t)w->value;
+	else
+		memcpy((char *)&a + w->at, &w->value, sizeof(w->value));
+	return a;
+}
+
+/* [before init] */
+static void limits(void)
+{
+	dmapp_rma_attrs_ext_t a, b;
+	int flag;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		a = with(&refused[i]);
+		if (dmapp_init_ext(&a, NULL) != DMAPP_RC_INVALID_PARAM || dmapp_initialized(&flag) || flag)
+			bail("attributes that cannot be: %s", refused[i].what);
+	}
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		a = with(&taken[i]);
+		if (dmapp_init_ext(&a, &b) || !same(&a, &b) || dmapp_finalize())
+			bail("attributes that can be: %s", taken[i].what);
+	}
+}
+
+/* A later init counts if it asks for nothing, or for what is so; else it has done nothing. */
+static void t_a_later_init(void)
+{
+	dmapp_rma_attrs_ext_t a = asked;
+	dmapp_rma_attrs_t s;
+	int flag;
+
+	a.max_outstanding_nb = 9;
+	IS(dmapp_init_ext(&a, NULL), INVALID_PARAM);
+	a = asked;
+	a.max_concurrency = 3;
+	IS(dmapp_init_ext(&a, NULL), INVALID_PARAM);
+	a = asked;
+	a.PI_ordering = DMAPP_PI_ORDERING_STRICT;
+	IS(dmapp_init_ext(&a, NULL), INVALID_PARAM);
+	a = asked;
+	a.queue_nelems++;
+	IS(dmapp_init_ext(&a, NULL), INVALID_PARAM);
+	a = asked;
+	a.queue_flags = DMAPP_QUEUE_ASYNC_PROGRESS;
+	IS(dmapp_init_ext(&a, NULL), INVALID_PARAM);
+	OK(dmapp_get_rma_attrs(&s));
+	s.max_outstanding_nb = 7;
+	IS(dmapp_init(&s, NULL), INVALID_PARAM);
+	a = asked;
+	a.offload_threshold = 12345;
+	OK(dmapp_init_ext(&a, &a));
+	CHECK_INT(a.offload_threshold, 12345);
+	OK(dmapp_finalize());			/* of that one: those that were refused have not been counted */
+	OK(dmapp_initialized(&flag));
+	CHECK(flag);
 }
 
 static void *look_at_threshold(void *arg)
@@ -164,9 +252,20 @@ static void *registers(void *arg)
 	return (void *)rc;
 }
 
+static pthread_barrier_t hold;
+
+static void *holds(void *arg)
+{
+	long rc = dmapp_thread_register();
+
+	pthread_barrier_wait(&hold);
+	pthread_barrier_wait(&hold);
+	return (void *)rc;
+}
+
 static void t_threads_are_counted(void)
 {
-	pthread_t t;
+	pthread_t t, more;
 	void *rc;
 
 	IS(dmapp_thread_register(), BUSY);		/* init did */
@@ -178,6 +277,20 @@ static void t_threads_are_counted(void)
 	OK(dmapp_thread_unregister());
 	IS(dmapp_thread_unregister(), NOT_FOUND);
 	OK(dmapp_thread_register());
+	/* one more than max_concurrency, while the second one lives */
+	pthread_barrier_init(&hold, NULL, 2);
+	pthread_create(&t, NULL, holds, NULL);
+	pthread_barrier_wait(&hold);
+	pthread_create(&more, NULL, registers, NULL);
+	pthread_join(more, &rc);
+	CHECK_INT((long)rc, DMAPP_RC_RESOURCE_ERROR);
+	pthread_barrier_wait(&hold);
+	pthread_join(t, &rc);
+	CHECK_INT((long)rc, DMAPP_RC_SUCCESS);
+	pthread_barrier_destroy(&hold);
+	pthread_create(&more, NULL, registers, NULL);
+	pthread_join(more, &rc);
+	CHECK_INT((long)rc, DMAPP_RC_SUCCESS);
 }
 
 static int called;
@@ -284,36 +397,67 @@ static uint64_t rounds(uint64_t near)
 	return n == 2 && t_near(to) ? near : near / 20;
 }
 
-/* Store buffers: each puts, then loads what the other puts. With blocking puts not both see nothing. */
-static void t_litmus_store_buffer(void)
+/* Both are here, at about the same time. @i: 1, 2, ... */
+static void meet(uint64_t *words, uint64_t i)
 {
-	uint64_t times = rounds(2000);
-	volatile uint64_t *x = room + 16;		/* own, written by the other one */
-	uint64_t *seen = room + 32;
+	dmapp_put(words, sheap, !me, &i, 1, DMAPP_QW);
+	UNTIL(__atomic_load_n(words, __ATOMIC_ACQUIRE) >= i);
+}
+
+/*
+ * Each puts, then loads what the other puts. In how many rounds both saw nothing; [PE 0]. Stores to lines that the
+ * other one has written last come first, so that the put stands behind them for long.
+ */
+static int store_buffer(uint64_t times, bool complete)
+{
+	enum { LINES = 24, LINE = 8 };
+	uint64_t *word = room + 16;			/* that of the other one, which it gets from here */
+	uint64_t *slow = dmapp_sheap_malloc(LINES * LINE * 8);
+	volatile uint64_t *seen = room + 32;
 	int both = 0;
 
-	if (n < 2)
-		SKIP("two PEs");
+	if (!slow)
+		bail("heap");
+	*word = seen[0] = seen[1] = room[24] = room[25] = 0;
+	dm_barrier();
 	for (uint64_t i = 1; i <= times && me < 2; i++) {
 		uint64_t got;
 
-		dmapp_put(room + 16, sheap, !me, &i, 1, DMAPP_QW);
-		got = *x;				/* a plain load, no call */
-		dmapp_put(seen, sheap, 0, &i, 0, DMAPP_QW);
-		if (me == 1) {
-			uint64_t tell[2] = { i, got };
-
-			dmapp_put(seen + 1, sheap, 0, &tell[1], 1, DMAPP_QW);
-			dmapp_put(seen, sheap, 0, &tell[0], 1, DMAPP_QW);
-			UNTIL(!(*(volatile uint64_t *)(room + 40) != i));
-		} else {
-			UNTIL(!(*(volatile uint64_t *)seen != i));
-			both += got != i && seen[1] != i;
-			dmapp_put(room + 40, sheap, 1, &i, 1, DMAPP_QW);
-		}
+		for (int k = 0; k < LINES; k++)
+			((volatile uint64_t *)slow)[k * LINE] = i;
+		meet(room + 24, i);
+		for (int k = 0; k < LINES; k++)
+			dmapp_put_nbi(slow + k * LINE + 1, sheap, !me, &i, 1, DMAPP_QW);
+		if (complete)
+			dmapp_put(word, sheap, !me, &i, 1, DMAPP_QW);
+		else
+			dmapp_put_nbi(word, sheap, !me, &i, 1, DMAPP_QW);
+		got = *(volatile uint64_t *)word;	/* a plain load, no call */
+		dmapp_gsync_wait();
+		dmapp_put((uint64_t *)(uintptr_t)seen + me, sheap, 0, &got, 1, DMAPP_QW);
+		meet(room + 25, i);
+		both += !me && seen[0] != i && seen[1] != i;
 	}
-	CHECK_INT(both, 0);
 	dm_barrier();
+	dmapp_sheap_free(slow);
+	return both;
+}
+
+/*
+ * Store buffers. With blocking puts not both see nothing. The same without completion is the control: how often it
+ * happens here then, so that what the first has not seen is worth something.
+ */
+static void t_litmus_store_buffer(void)
+{
+	int times = (int)rounds(20000), both, control;
+
+	if (n < 2)
+		SKIP("two PEs");
+	both = store_buffer((uint64_t)times, true);
+	control = store_buffer((uint64_t)times, false);
+	if (!me)
+		diag("both saw nothing: %d of %d rounds; without completion %d", both, times, control);
+	CHECK_INT(both, 0);
 }
 
 /* Message passing: a put, then another; and nbi ones with gsync between. Who sees the second sees the first. */
@@ -342,6 +486,46 @@ static void t_litmus_message(void)
 	}
 	CHECK_INT(bad, 0);
 	dm_barrier();
+}
+
+/*
+ * The same with what is long enough for the engine, where there is one: by the last words of the block, and all of
+ * it.
+ */
+static void t_litmus_long_message(void)
+{
+	enum { LEN = 1024, FLAG = LEN, ACK = LEN + 1 };
+	uint64_t times = rounds(2000), *there = dmapp_sheap_malloc((LEN + 2) * 8);
+	static uint64_t buf[LEN];
+	dmapp_syncid_handle_t id;
+	dmapp_rma_attrs_t a;
+	int bad = 0;
+
+	REQUIRE(there != NULL);
+	OK(dmapp_get_rma_attrs(&a));
+	a.offload_threshold = DMAPP_OFFLOAD_THRESHOLD;
+	OK(dmapp_set_rma_attrs(&a, NULL));
+	memset(there, 0, (LEN + 2) * 8);
+	dm_barrier();
+	for (uint64_t i = 1; i <= times; i++) {
+		for (int k = 0; k < LEN; k++)
+			buf[k] = i;
+		if (i & 1) {
+			dmapp_put_nbi(there, sheap, to, buf, LEN, DMAPP_QW);
+			dmapp_gsync_wait();
+		} else if (dmapp_put_nb(there, sheap, to, buf, LEN, DMAPP_QW, &id) == DMAPP_RC_SUCCESS) {
+			dmapp_syncid_wait(&id);
+		}
+		dmapp_put(there + FLAG, sheap, to, &i, 1, DMAPP_QW);
+		UNTIL(!(__atomic_load_n(there + FLAG, __ATOMIC_ACQUIRE) != i));
+		for (int k = LEN - 1; k >= 0; k--)
+			bad += there[k] != i;
+		dmapp_aadd_qw(there + ACK, sheap, from, 1);
+		UNTIL(!(__atomic_load_n(there + ACK, __ATOMIC_ACQUIRE) != i));
+	}
+	CHECK_INT(bad, 0);
+	dm_barrier();
+	dmapp_sheap_free(there);
 }
 
 /* Write, read, cause: PE 0 puts to PE 1; who has seen it there by a get tells PE 2, which then sees it, too. */
@@ -378,11 +562,11 @@ static void t_litmus_causality(void)
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_attributes), T(t_a_threshold_is_a_threads_own), T(t_syncids_are_counted), T(t_gsync),
-		T(t_threads_are_counted), T(t_progress), T(t_errors_have_sentences), T(t_wrong_arguments),
-		T(t_litmus_store_buffer), T(t_litmus_message), T(t_litmus_causality), { 0 }
+		T(t_attributes), T(t_a_later_init), T(t_a_threshold_is_a_threads_own), T(t_syncids_are_counted),
+		T(t_gsync), T(t_threads_are_counted), T(t_progress), T(t_errors_have_sentences), T(t_wrong_arguments),
+		T(t_litmus_store_buffer), T(t_litmus_message), T(t_litmus_long_message), T(t_litmus_causality),
+		{ 0 }
 	};
-	dmapp_rma_attrs_ext_t bad;
 	dmapp_jobinfo_t info;
 	uint64_t v;
 	int rc, flag = 7;
@@ -397,10 +581,7 @@ int main(void)
 	    DMAPP_DEF_OUTSTANDING_NB ||
 	    asked.offload_threshold != DMAPP_OFFLOAD_THRESHOLD || asked.max_concurrency != 1)
 		bail("defaults");
-	bad = asked;
-	bad.max_outstanding_nb = DMAPP_MAX_OUTSTANDING_NB + 1;
-	if (dmapp_init_ext(&bad, NULL) != DMAPP_RC_INVALID_PARAM)
-		bail("attributes that cannot be");
+	limits();
 	asked.max_outstanding_nb = 8;
 	asked.max_concurrency = 2;
 	asked.PI_ordering = DMAPP_PI_RELAXED_ORDERING;
