@@ -306,7 +306,9 @@ int dartc_seg_pool(struct dartc_team *t, size_t size)
 	struct dartc_seg *s = empty(t, size);
 
 	next_up = next_down = 1;
-	return s ? make(s, 0) : DARTC_NOMEM;
+	if (!s)			/* the others wait in connect() */
+		MPI_Abort(t->comm, 1);
+	return make(s, 0);
 }
 
 /* @addr stays the caller's. Collective over @t; sizes may differ. */

@@ -198,8 +198,8 @@ int dartc_team_all_new(void)
 	struct dartc_team *t = empty();
 	int rc;
 
-	if (!t)
-		return DARTC_NOMEM;
+	if (!t)			/* the others wait in the call below */
+		MPI_Abort(dartc.comm, 1);
 	next_id = 1;
 	MPI_Comm_dup(dartc.comm, &t->comm);
 	rc = equip(t);
