@@ -231,6 +231,109 @@ static void t_put_get(void)
 	INVAL(dart_team_memfree(mem));
 }
 
+/* Every call that takes a pointer refuses one that leads nowhere; nothing moves, no handle is given. */
+static void refused(dart_gptr_t p)
+{
+	dart_handle_t h = DART_HANDLE_NULL;
+	dart_operation_t sum = DART_OP_SUM;
+	int v = -1, got = -2, one = 1;
+	void *at = &v;
+
+	INVAL(dart_put(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_put_blocking(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_put_handle(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT, &h));
+	INVAL(dart_get(&got, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_get_blocking(&got, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_get_handle(&got, p, 1, DART_TYPE_INT, DART_TYPE_INT, &h));
+	CHECK(h == DART_HANDLE_NULL);
+	INVAL(dart_accumulate(p, &one, 1, DART_TYPE_INT, sum));
+	INVAL(dart_accumulate_blocking_local(p, &one, 1, DART_TYPE_INT, sum));
+	INVAL(dart_fetch_and_op(p, &one, &got, DART_TYPE_INT, sum));
+	INVAL(dart_compare_and_swap(p, &v, &one, &got, DART_TYPE_INT));
+	CHECK(got == -2 && at == &v);
+}
+
+/* The same, also of calls that need no place in the part. */
+static void leads_nowhere(dart_gptr_t p)
+{
+	void *at = &p;
+
+	refused(p);
+	INVAL(dart_flush(p));
+	INVAL(dart_flush_local(p));
+	INVAL(dart_flush_all(p));
+	INVAL(dart_flush_local_all(p));
+	INVAL(dart_gptr_getaddr(p, &at));
+	CHECK(at == &p);
+	INVAL(dart_gptr_setaddr(&p, &at));
+}
+
+static void no_segment(dart_gptr_t p)
+{
+	leads_nowhere(p);
+	INVAL(dart_team_memfree(p));
+	INVAL(dart_team_memderegister(p));
+}
+
+static void t_bad_pointers(void)
+{
+	static const int16_t segment[] = { 12345, 32767, -1, -12345, INT16_MIN };
+	static const int unit[] = { -1, -3, 1 << 22, -(1 << 23) };
+	static const uint64_t offset[] = { 97, 100, 101, INT64_MAX, UINT64_MAX, UINT64_MAX - 3, UINT64_MAX - 99 };
+	dart_gptr_t mem, p;
+	dart_team_t other;
+	int *here;
+
+	OK(dart_team_memalloc_aligned(DART_TEAM_ALL, 25, DART_TYPE_INT, &mem));
+	OK(dart_gptr_setunit(&mem, tu(me)));
+	OK(dart_gptr_getaddr(mem, (void **)&here));
+	for (int i = 0; i < 25; i++)
+		here[i] = i;
+	OK(dart_team_clone(DART_TEAM_ALL, &other));
+	OK(dart_barrier(DART_TEAM_ALL));
+	no_segment(DART_GPTR_NULL);
+	for (size_t i = 0; i < sizeof(segment) / sizeof(segment[0]); i++) {
+		p = mem;
+		p.segid = segment[i];
+		no_segment(p);
+	}
+	p = mem;
+	p.teamid = other;			/* the same units, but no segment of theirs */
+	no_segment(p);
+	p.teamid = 12345;
+	no_segment(p);
+	p.teamid = -1;
+	no_segment(p);
+	p = mem;
+	p.unitid = units;
+	leads_nowhere(p);
+	for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
+		p.unitid = unit[i];
+		leads_nowhere(p);
+	}
+	for (int u = 0; u < units; u++)
+		for (size_t i = 0; i < sizeof(offset) / sizeof(offset[0]); i++) {
+			p = mem;
+			OK(dart_gptr_setunit(&p, tu(u)));
+			p.addr_or_offs.offset = offset[i];
+			refused(p);
+		}
+	OK(dart_barrier(DART_TEAM_ALL));
+	OK(dart_flush(mem));
+	for (int i = 0; i < 25; i++)
+		CHECK(here[i] == i);
+	INVAL(dart_put_handle(mem, here, 1, DART_TYPE_INT, DART_TYPE_INT, NULL));
+	INVAL(dart_get_handle(here, mem, 1, DART_TYPE_INT, DART_TYPE_INT, NULL));
+	INVAL(dart_put(mem, NULL, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_get_blocking(NULL, mem, 1, DART_TYPE_INT, DART_TYPE_INT));
+	INVAL(dart_wait(NULL));
+	INVAL(dart_test(NULL, NULL));
+	INVAL(dart_waitall(NULL, 2));
+	OK(dart_team_destroy(&other));
+	OK(dart_team_memfree(mem));
+	no_segment(mem);			/* gone */
+}
+
 /* Where element @i of a repeated shape lies. */
 static size_t place(int shape, size_t i)
 {
@@ -752,7 +855,8 @@ static void t_threads_allocate(void)
 int main(int argc, char **argv)
 {
 	static const struct d_case cases[] = {
-		T(t_start), T(t_groups), T(t_teams), T(t_gptr), T(t_put_get), T(t_shapes), T(t_custom),
+		T(t_start), T(t_groups), T(t_teams), T(t_gptr), T(t_put_get), T(t_bad_pointers), T(t_shapes),
+		T(t_custom),
 		T(t_collectives), T(t_atomics), T(t_memory),
 		T(t_allocator), T(t_messages), T(t_lock), T(t_threads_allocate), { 0 }
 	};
