@@ -401,7 +401,7 @@ static int pairs(Acc_t * a, const void *origin, MPI_Aint count, MPI_Datatype typ
         count = size / a->size;
     }
     MPIDI_PTL_Acc_lock(a->t->ctl);
-    if (result != NULL)
+    if (rtype != MPI_DATATYPE_NULL)
         mpi_errno = MPIR_Localcopy(p, tcount, ttype, result, rcount, rtype);
     if (mpi_errno == MPI_SUCCESS && a->op != MPI_NO_OP)
         mpi_errno = do_accumulate_op(packed ? packed : (void *) origin, count, a->type, p, tcount, ttype, 0, a->op,
@@ -442,7 +442,10 @@ static char *in_a_row(const void *buf, MPI_Aint count, MPI_Datatype type, int fi
     return *tmp;
 }
 
-/* Accumulate, with result what was there before or NULL, without packets, if that is possible. */
+/*
+ * Accumulate, without packets, if that is possible. rtype: MPI_DATATYPE_NULL, or of what was there before, which goes
+ * to result: that it is NULL says nothing, as MPI_BOTTOM is.
+ */
 static int try_acc(const void *origin, MPI_Aint count, MPI_Datatype type, void *result, MPI_Aint rcount,
                    MPI_Datatype rtype, int rank, MPI_Aint disp, MPI_Aint tcount, MPI_Datatype ttype, MPI_Op op,
                    MPIR_Win * win, int *done)
@@ -498,7 +501,7 @@ static int try_acc(const void *origin, MPI_Aint count, MPI_Datatype type, void *
         a.origin = in_a_row(origin, count, type, TRUE, &tmp);
         MPIR_ERR_CHKANDJUMP(!a.origin, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     }
-    if (result != NULL) {
+    if (rtype != MPI_DATATYPE_NULL) {
         MPIR_Datatype_get_size_macro(rtype, size);
         MPIR_ERR_CHKANDJUMP(size * rcount < total, mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
         a.result = in_a_row(result, rcount, rtype, FALSE, &rtmp);

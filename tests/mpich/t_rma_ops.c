@@ -326,6 +326,71 @@ static void requests(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Addresses inside the types: MPI_BOTTOM, which is NULL, is a buffer like any other. */
+static void bottom(void)
+{
+	enum { K = 50 };
+	long out[K], in[K];
+	struct { double v; int at; } pair = { m_rank, 7 }, was[2] = { { -1, -1 }, { -1, -1 } };
+	MPI_Datatype from, to, apart, two;
+	MPI_Aint a[K], b[K], p, to_at = at[next];
+	int bad;
+
+	for (int k = 0; k < K; k++) {		/* the last comes first */
+		out[k] = m_rank * 1000 + k;
+		MPI_Get_address(&out[K - 1 - k], &a[k]);
+		MPI_Get_address(&in[K - 1 - k], &b[k]);
+	}
+	MPI_Type_create_hindexed_block(K, 1, a, MPI_LONG, &from);
+	MPI_Type_create_hindexed_block(K, 1, b, MPI_LONG, &to);
+	MPI_Type_vector(K, 1, 3, MPI_LONG, &apart);
+	MPI_Get_address(&was[0], &p);
+	MPI_Type_create_hindexed_block(1, 1, &p, MPI_DOUBLE_INT, &two);
+	MPI_Type_commit(&from);
+	MPI_Type_commit(&to);
+	MPI_Type_commit(&apart);
+	MPI_Type_commit(&two);
+	memset(mem, 0, SIZE);
+	MPI_Win_lock_all(0, win);
+	MPI_Win_sync(win);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int how = 0; how < 4; how++) {
+		memset(in, 0, sizeof(in));
+		bad = 0;
+		if (how == 0)
+			MPI_Put(MPI_BOTTOM, 1, from, next, to_at, 1, apart, win);
+		else
+			MPI_Accumulate(MPI_BOTTOM, 1, from, next, to_at, 1, apart, how == 1 ? MPI_REPLACE : MPI_SUM,
+				       win);
+		MPI_Win_flush(next, win);
+		if (how == 0)
+			MPI_Get(MPI_BOTTOM, 1, to, next, to_at, 1, apart, win);
+		else if (how == 1)
+			MPI_Get_accumulate(NULL, 0, MPI_LONG, MPI_BOTTOM, 1, to, next, to_at, 1, apart, MPI_NO_OP, win);
+		else
+			MPI_Get_accumulate(MPI_BOTTOM, 1, from, MPI_BOTTOM, 1, to, next, to_at, 1, apart, MPI_SUM, win);
+		MPI_Win_flush(next, win);
+		for (int k = 0; k < K; k++)
+			bad += in[k] != (how < 2 ? 1 : 2 * how - 2) * out[k];
+		CHECK(!bad, "%s, MPI_BOTTOM, way %d: %d wrong", kind_name[kind], how, bad);
+	}
+	/* a pair, too */
+	to_at += 4096;
+	MPI_Accumulate(&pair, 1, MPI_DOUBLE_INT, next, to_at, 1, MPI_DOUBLE_INT, MPI_REPLACE, win);
+	MPI_Win_flush(next, win);
+	MPI_Get_accumulate(&pair, 1, MPI_DOUBLE_INT, MPI_BOTTOM, 1, two, next, to_at, 1, MPI_DOUBLE_INT, MPI_MAXLOC,
+			   win);
+	MPI_Win_flush(next, win);
+	MPI_Win_unlock_all(win);
+	CHECK(was[0].v == m_rank && was[0].at == 7 && was[1].at == -1, "%s, MPI_BOTTOM, a pair: %g %d", kind_name[kind],
+	      was[0].v, was[0].at);
+	MPI_Type_free(&from);
+	MPI_Type_free(&to);
+	MPI_Type_free(&apart);
+	MPI_Type_free(&two);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	char stack[SIZE] __attribute__((aligned(64)));
@@ -350,6 +415,7 @@ int main(int argc, char **argv)
 		}
 		atomics();
 		requests();
+		bottom();
 		free_window();
 	}
 	free(at);
