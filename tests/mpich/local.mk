@@ -4,7 +4,7 @@
 EXTRA_DIST += tests/mpich
 P3_TESTS += mpich/own:tests/mpich/own:limit=900 mpich/env:tests/mpich/env:limit=300
 P3_TESTS += mpich/wrappers:tests/mpich/wrappers:limit=400
-P3_TESTS += mpich/abi:tests/mpich/abi:limit=500
+P3_TESTS += mpich/abi:tests/mpich/abi:limit=500 mpich/pgas:tests/mpich/pgas:limit=600
 # Of MPICH's suite what there is time for; the whole of it, in all modes: tests/mpich/suite --full
 P3_TESTS += mpich/suite:tests/mpich/suite:limit=900,args=pt2pt+rma
 mpich_modes = --quick+--mode+default+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
