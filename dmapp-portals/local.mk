@@ -11,10 +11,8 @@ dmapp_portals_libdmapp_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/dmapp-portal
 dmapp_portals_libdmapp_la_LIBADD = shmem-portals/libsma.la portals/libportals.la nal/smartmap/libsmartmap.la
 dmapp_portals_libdmapp_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
 pkgconfig_DATA += dmapp-portals/dmapp.pc
-dist_man_MANS += dmapp-portals/man/dmapp.7 dmapp-portals/man/dmapp_init.3 dmapp-portals/man/dmapp_put.3 \
-	dmapp-portals/man/dmapp_aadd_qw.3 dmapp-portals/man/dmapp_gsync_wait.3 dmapp-portals/man/dmapp_mem_register.3 \
-	dmapp-portals/man/dmapp_c_pset_create.3
-EXTRA_DIST += dmapp-portals/README.md dmapp-portals/dmapp.pc.in
+dist_man_MANS += dmapp-portals/man/dmapp.7
+EXTRA_DIST += dmapp-portals/README.md dmapp-portals/dmapp.pc.in dmapp-portals/man/generate
 CLEANFILES += dmapp-portals/dmapp.pc
 dmapp-portals/dmapp.pc: $(srcdir)/dmapp-portals/dmapp.pc.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) dmapp-portals && sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \

@@ -142,16 +142,19 @@ typedef struct dmapp_rma_attrs_ext {
  */
 dmapp_return_t dmapp_init(dmapp_rma_attrs_t *requested, dmapp_rma_attrs_t *actual);
 dmapp_return_t dmapp_init_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_ext_t *actual);
+/* *flag: 1 between init and the last finalize, else 0. Always usable. */
 dmapp_return_t dmapp_initialized(int *flag);
 /*
  * Collective; a barrier. The last of as many calls as there were of init ends it, when all that this PE has begun is
  * complete; syncids end with it. DMAPP_RC_BUSY: queues are attached.
  */
 dmapp_return_t dmapp_finalize(void);
+/* Who this PE is, of how many, and the descriptors of its symmetric segments. */
 dmapp_return_t dmapp_get_jobinfo(dmapp_jobinfo_t *info);
 /* May be called before dmapp_init(): then the defaults. */
 dmapp_return_t dmapp_get_rma_attrs(dmapp_rma_attrs_t *attrs);
 dmapp_return_t dmapp_get_rma_attrs_ext(dmapp_rma_attrs_ext_t *attrs);
+/* Of this PE, at once: those that are not of init only. @actual: NULL, or where it goes what is so. */
 dmapp_return_t dmapp_set_rma_attrs(dmapp_rma_attrs_t *requested, dmapp_rma_attrs_t *actual);
 dmapp_return_t dmapp_set_rma_attrs_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_ext_t *actual);
 /* A static sentence; for a number that is no code INVALID_PARAM, and "unknown". Always usable. */
@@ -457,6 +460,7 @@ typedef struct dmapp_sheap_stats {
 	size_t size, used, largest_free;	/* bytes */
 	size_t blocks;			/* in use */
 } dmapp_sheap_stats_t;
+/* As it is on this PE. */
 dmapp_return_t dmapp_sheap_stats(dmapp_sheap_stats_t *stats);
 
 /* ---- registration ---- */
@@ -507,18 +511,19 @@ typedef struct dmappi_pset *dmapp_c_pset_handle_t;
 
 /*
  * Members of a set of PEs create it with the same @id (not 0) and description, meet by other means, then each exports
- * it. Destroyed behind its last operation, when all members have met again. One operation at a time: BUSY. NO_SPACE:
- * 32 sets.
+ * it. One operation at a time: BUSY. NO_SPACE: 32 sets.
  */
 dmapp_return_t dmapp_c_pset_create(dmapp_c_pset_desc_t *desc, uint64_t id, uint64_t modes, void *attrs,
 				   dmapp_c_pset_handle_t *pset);
 /* NOT_FOUND: a member has not created it. */
 dmapp_return_t dmapp_c_pset_export(dmapp_c_pset_handle_t pset);
+/* Behind its last operation, when all members have met again. BUSY: one is under way here. */
 dmapp_return_t dmapp_c_pset_destroy(dmapp_c_pset_handle_t pset);
 /* Begin. In a reduction the result, in @out, is the same to the last bit on all members. @in may be @out. */
 dmapp_return_t dmapp_c_barrier_join(dmapp_c_pset_handle_t pset);
 dmapp_return_t dmapp_c_greduce_start(dmapp_c_pset_handle_t pset, void *in, void *out, uint32_t nelems,
 				     dmapp_c_type_t type, dmapp_c_op_t op);
+/* How many elements of @type a reduction takes at most. */
 dmapp_return_t dmapp_c_greduce_nelems_max(dmapp_c_type_t type, uint32_t *nelems);
 /* DMAPP_RC_SUCCESS: complete; DMAPP_RC_NOT_DONE. NOT_FOUND: nothing was begun. */
 dmapp_return_t dmapp_c_pset_test(dmapp_c_pset_handle_t pset);

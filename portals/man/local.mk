@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 # Manual pages: those of calls, types, constants and settings are made from the headers' comments, into man/ of the
 # build, beside copies of those written by hand: MANPATH=man man PtlPut. Further names of the latter get a page of one
-# line, by aliases.
+# line, by aliases. DMAPP's header has a plainer markup and a generator of its own.
 dist_man_MANS += portals/man/portals.7 portals/man/portals-xt.7
 EXTRA_DIST += portals/man/generate portals/man/aliases portals/man/README.md
 i = portals/include
@@ -11,8 +11,10 @@ man_from = portals/man/generate portals/man/aliases portals/rt/p3_knobs.h mpich-
 	$i/p3nal_ibng.h $i/portals/nal.h $i/portals/xt.h $i/portals/reserved_ptls.h $i/portals/p3api/debug.h \
 	$i/cnos_mpi_os.h $i/pmi.h
 noinst_DATA += man/stamp
-man/stamp: $(man_from) $(dist_man_MANS)
+dmapp_man = dmapp-portals/man/generate dmapp-portals/include/dmapp.h
+man/stamp: $(man_from) $(dmapp_man) $(dist_man_MANS)
 	$(AM_V_GEN)rm -rf man && perl $(srcdir)/portals/man/generate --src $(srcdir) -o man && \
+	perl $(srcdir)/dmapp-portals/man/generate $(srcdir)/dmapp-portals/include/dmapp.h man >> man/made && \
 	for p in $(dist_man_MANS); do \
 		d=man/man$${p##*.}; test -f $$p || p=$(srcdir)/$$p; \
 		$(MKDIR_P) $$d && cp $$p $$d || exit 1; \

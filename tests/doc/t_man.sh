@@ -8,7 +8,7 @@ build=${P3_BUILD:-.} src=${P3_SRC:-$(dirname "$0")/../..}
 man=$build/man
 libs="$build/portals/.libs/libportals.so $build/portals/pmi/.libs/libpmi.so $build/nal/smartmap/.libs/libsmartmap.so"
 cc=$(sed -n 's/^CC = //p' "$build/Makefile")
-cppflags="-I$src/portals/include -I$src/nal/smartmap"
+cppflags="-I$src/portals/include -I$src/nal/smartmap -I$src/dmapp-portals/include"
 
 . "${0%/*}/../common/tap.sh"
 
