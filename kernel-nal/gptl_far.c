@@ -767,6 +767,12 @@ void gptl_far_stat(struct gptl_ni *ni, struct gptl_stat *s)
 
 /* ---- start and end ---- */
 
+/* The engine has logged an event where it looks itself: fr_flush(). told() finds the others. */
+static void wake(void *arg)
+{
+	gptl_wake(arg);
+}
+
 static struct gptl_link *link_new(struct gptl_ni *ni)
 {
 	struct gptl_link *k = kzalloc(sizeof(*k), GFP_KERNEL_ACCOUNT);
@@ -793,6 +799,8 @@ static struct gptl_link *link_new(struct gptl_ni *ni)
 	k->e->refuses = ni->polled;
 	k->e->more = more;
 	k->e->more_arg = k;
+	k->e->wake = wake;
+	k->e->wake_arg = ni;
 	return k;
 }
 
