@@ -10,7 +10,7 @@
  * Pages. With the lock nothing waits. Memory of descriptors is pinned (gptl_mem.c) but for vectors, very long ones,
  * and what has been withdrawn. Of such memory there() says that it is not there, and leaves a note of what is needed;
  * the frame stays where it is: one that came stands with those behind it in its peer's queue, which is bounded; one
- * that goes waits for a link that is blocked. The worker looks the pages up in the owner's memory, keeps them for a
+ * that goes is not built yet. The worker looks the pages up in the owner's memory, keeps them for a
  * moment, and goes on. What cannot be looked up is not mapped: then the copy fails, and the operation with it.
  *
  * A call reads what its caller sends (up to FR_COPY bytes) before it makes the message, without the lock. It never
@@ -18,7 +18,8 @@
  * then says PTL_NO_SPACE.
  *
  * Whether a peer is there still: its kernel answers for a process that has ended (nobody), or said so (a frame with
- * BYE); one whose machine does not answer any more is given up after peer_timeout seconds.
+ * BYE); one whose machine does not answer any more is given up after peer_timeout seconds: where something waits for it,
+ * be it the rest of what it sends, it is asked, and a kernel answers that at once, whatever waits for a page there.
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -47,9 +48,9 @@ struct gptl_node {
 	u32 uid, jid;
 	u8 mac[ETH_ALEN];
 	bool wanted;			/* a softirq could not make p */
-	bool busy;			/* something of ours is not answered; */
-	u32 heard;			/* frames that had come then, */
-	s64 heard_at;			/* or when the last one came */
+	bool busy;			/* something waits for it, since */
+	s64 heard_at;			/* then, or when its last frame came */
+	s64 asked_at;			/* whether it is there still */
 	u64 seal;			/* of the last frame that was sent */
 	struct sk_buff_head held;	/* of the first, the engine has the header if fr_owed() */
 };
@@ -349,12 +350,21 @@ void gptl_far_input(struct gptl_place *at, struct sk_buff *skb, const struct wir
 		g->wanted = true;
 		queue_work(gptl_wq, &k->work);
 	}
-	if (!g || !g->p || skb_queue_len(&g->held) >= HELD) {
+	if (!g || !g->p) {
 		spin_unlock_bh(&k->lock);
 		kfree_skb(skb);
 		return;
 	}
-	if (skb_queue_empty(&g->held)) {
+	g->heard_at = k->e->now;
+	if (!skb_queue_empty(&g->held)) {
+		if (ids->flags & WIRE_F_ASK)
+			g->p->tell = true;	/* it need not wait for our page to learn that we are here */
+		if (skb_queue_len(&g->held) >= HELD) {
+			leave(k, g);
+			kfree_skb(skb);
+			return;
+		}
+	} else {
 		fr_input(k->e, g->p, skb->data, skb->len);	/* false: its source is broken, and has the key */
 		if (!fr_owed(g->p)) {
 			leave(k, g);
@@ -397,38 +407,61 @@ void gptl_far_unplug(struct gptl_place *at, struct net_device *dev)
 
 /* ---- time ---- */
 
-/* Is there somebody who owes us something, and has not been heard of for long? */
-static void given_up(struct gptl_link *k, struct fr_peer *p)
+static s64 patience(void)
+{
+	return (s64)max(READ_ONCE(peer_timeout), 1U) * NSEC_PER_SEC;
+}
+
+static s64 asks_ns(void)
+{
+	return min_t(s64, patience() / 4, NSEC_PER_SEC);
+}
+
+/* Does something wait for @p: an acknowledgement, an answer, the rest of a message? */
+static bool waits_for(const struct fr_peer *p)
+{
+	return !p->gone && (p->ch[0].base != p->ch[0].next || p->ch[1].base != p->ch[1].next ||
+			    p->req_done != p->req_next || p->ch[0].in.on || p->ch[1].in.on);
+}
+
+/* Who has not been heard of for some time is asked, who does not answer is given up. True: look again soon. */
+static bool watch(struct gptl_link *k, struct fr_peer *p)
 {
 	struct gptl_node *g = p->link;
-	bool busy = p->ch[0].base != p->ch[0].next || p->ch[1].base != p->ch[1].next || p->req_done != p->req_next;
+	bool busy = waits_for(p), was = g->busy;
+	s64 quiet;
 
-	if (busy && g->busy && p->heard == g->heard) {
-		if (k->e->now - g->heard_at > (s64)READ_ONCE(peer_timeout) * NSEC_PER_SEC)
-			gone(k, g);
-		return;
-	}
 	g->busy = busy;
-	g->heard = p->heard;
-	g->heard_at = k->e->now;
+	if (busy && !was)
+		g->heard_at = k->e->now;
+	quiet = k->e->now - g->heard_at;
+	if (busy && quiet > patience()) {
+		gone(k, g);
+	} else if (busy && quiet > patience() / 2 && k->e->now - g->asked_at >= asks_ns()) {
+		g->asked_at = k->e->now;
+		fr_ask(k->e, p);	/* who is in the middle of sending to us owes us nothing that is sent again */
+	}
+	return busy;
 }
 
 static enum hrtimer_restart on_timer(struct hrtimer *t)
 {
 	struct gptl_link *k = container_of(t, struct gptl_link, timer);
 	struct fr_peer *p;
+	bool busy = false;
 	s64 next;
 
 	enter(k);
 	if (!k->stopped) {
 		for (p = k->e->peers; p; p = p->next_peer)
-			if (!p->gone)
-				given_up(k, p);
+			busy |= watch(k, p);
 		next = fr_timer(k->e);
 		fr_flush(k->e);
 		told(k);
 		if (next)
 			arm(k, max_t(s64, next - k->e->now, 10000));
+		if (busy)
+			arm(k, asks_ns());
 	}
 	spin_unlock_bh(&k->lock);
 	return HRTIMER_NORESTART;	/* it has been started again, where there is something to do */
@@ -496,7 +529,7 @@ static void go_on(struct gptl_link *k)
 
 	for (p = k->e->peers; p; p = p->next_peer) {
 		held_run(k, p->link);
-		if (p->blocked)
+		if (p->stuck)
 			fr_writable(k->e, p);
 		fr_tell(k->e, p);
 	}

@@ -274,7 +274,7 @@ static bool send(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, uint
 	if (o->len) {
 		data = payload(e, o->msg, o, &h.flags);
 		if (!data) {
-			p->blocked = true;
+			p->stuck = true;
 			return false;
 		}
 	}
@@ -390,8 +390,8 @@ void fr_pump(struct fr_engine *e, struct fr_peer *p)
 			;
 		return;
 	}
-	while (!p->gone && !p->blocked) {
-		if (!one(e, p, &p->ch[p->turn]) && (p->blocked || !one(e, p, &p->ch[!p->turn])))
+	while (!p->gone && !p->blocked && !p->stuck) {
+		if (!one(e, p, &p->ch[p->turn]) && (p->blocked || p->stuck || !one(e, p, &p->ch[!p->turn])))
 			return;
 		p->turn = !p->turn;
 	}
@@ -460,7 +460,7 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 
 void fr_writable(struct fr_engine *e, struct fr_peer *p)
 {
-	p->blocked = false;
+	p->blocked = p->stuck = false;
 	if (p->gone)
 		return;
 	if (p->ch[0].nop || p->ch[1].nop || p->tell)

@@ -50,8 +50,8 @@
  *
  * Later. A kernel's engine may run where it must not wait for a page. There fr_engine.there() is asked before bytes
  * of an MD are touched. Where it says no, the frame stays half taken, fr_owed(), and the link keeps it, with what
- * comes behind it, for fr_piece(); a frame that cannot be built waits as for a link without room, for fr_writable().
- * Whoever has said no has the pages brought, and then calls these.
+ * comes behind it, for fr_piece(); a frame that cannot be built waits, and those behind it, for fr_writable(). NOPs
+ * do not: the peer is told how far we are, and that we are. Whoever has said no has the pages brought, and then calls these.
  *
  * Locking is the caller's: one thread at a time in all functions here that get the same engine. None blocks; the
  * core's locks are taken inside. Freestanding, no clock: the caller says what time it is.
@@ -181,6 +181,7 @@ struct fr_peer {
 	void *link;			/* the link's own */
 	bool open, gone;		/* gone and never open: a process that does not exist */
 	bool blocked;			/* the link had no room */
+	bool stuck;			/* the bytes of the next frame are not there yet: there() */
 	bool turn;			/* which channel's frame is next where both have one */
 	struct fr_chan ch[2];
 	uint32_t msgs, bufs;		/* requests queued or not acknowledged; buffers of these, and of replies */

@@ -1007,7 +1007,7 @@ static bool run_on(void)
 
 		for (unsigned i = 0; i < 200 && more; i++)
 			more = loop_step(&net);
-		if (!more && !node[0].peer[1]->blocked && !node[1].peer[0]->blocked)
+		if (!more && !node[0].peer[1]->stuck && !node[1].peer[0]->stuck)
 			return true;
 		fr_writable(node[0].e, node[0].peer[1]);
 		fr_writable(node[1].e, node[1].peer[0]);
@@ -1112,6 +1112,36 @@ static void t_an_exchange_waits_for_its_page(void)
 	fr_piece(node[1].e, node[1].peer[0], (uint8_t *)&want, 8);
 	CHECK_INT(word, 9);
 	NO_EVENT(1);
+	f_end();
+}
+
+/* A frame that waits for a page keeps the frames behind it, and not the news that its sender is there. */
+static void t_who_waits_for_a_page_still_answers(void)
+{
+	struct p3l_slot ev[4];
+	struct p3l_ref md;
+	uint32_t heard;
+
+	fill();
+	f_start(2, &quiet);
+	md = f_bind(0, a, BIG, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, PTL_RETAIN, true);
+	f_post(1, 42, b, BIG, 1, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE);
+	refuse_at(0, false, 1000000);
+	CHECK_INT(f_put(0, 1, md, BIG, false, 42, 0), PTL_OK);
+	CHECK(node[0].peer[1]->stuck && !node[0].peer[1]->blocked);
+	heard = node[1].peer[0]->heard;
+	fr_ask(node[1].e, node[1].peer[0]);
+	for (unsigned i = 0; i < 50; i++)
+		loop_step(&net);
+	CHECK(node[0].peer[1]->stuck);
+	CHECK_INT(node[1].peer[0]->heard, heard + 1);
+	NO_EVENT(1);
+	refuse = 0;
+	CHECK(run_on());
+	EVENTS(0, ev, PTL_EVENT_SEND_END);
+	EVENTS(1, ev, PTL_EVENT_PUT_END, PTL_EVENT_UNLINK);
+	CHECK(!memcmp(a, b, BIG));
+	CHECK(f_clean(0) && f_clean(1));
 	f_end();
 }
 
@@ -1303,6 +1333,7 @@ int main(void)
 		T(t_posted_calls_end_as_often_as_they_have_parts), T(t_an_owner_runs_the_engine),
 		T(t_who_says_goodbye_is_gone), T(t_what_is_not_there_yet_comes_later),
 		T(t_nothing_is_copied_before_all_is_there), T(t_an_exchange_waits_for_its_page),
+		T(t_who_waits_for_a_page_still_answers),
 		T(t_a_peer_goes_whose_frame_is_owed), T(t_frames_are_as_short_as_is_said), T(t_a_portal_that_refuses),
 		T(t_messages_that_were_reserved), T(t_a_step_is_its_owners), { 0 }
 	};
