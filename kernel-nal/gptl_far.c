@@ -576,7 +576,7 @@ static bool refill(struct gptl_link *k)
 
 	if (READ_ONCE(k->spare))
 		return false;
-	b = kvmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	b = kvmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!b)
 		return false;
 	spin_lock_bh(&k->lock);
@@ -601,13 +601,18 @@ static struct fr_msg *reserve(struct gptl_link *k, struct gptl_node *g, u64 len)
 	return NULL;
 }
 
-/* What is sent, into @m, by the caller, who may be interrupted and wait. [left and entered] */
+/*
+ * What is sent, into @m, by the caller, who may be interrupted and wait. [left and entered] Where something of it cannot
+ * be read, zeroes go: the target writes what comes before it knows that it is not good.
+ */
 static bool read_own(struct gptl_link *k, const struct p3l_send *s, u8 *to)
 {
 	bool good;
 
 	spin_unlock_bh(&k->lock);
 	good = gptl_own_bytes(k->ni, s->start, s->iov, s->iov_n, s->loff, to, s->len, false);
+	if (!good)
+		memset(to, 0, s->len);
 	enter(k);
 	return good;
 }
