@@ -11,7 +11,8 @@
  * and what has been withdrawn. Of such memory there() says that it is not there, and leaves a note of what is needed;
  * the frame stays where it is: one that came stands with those behind it in its peer's queue, which is bounded; one
  * that goes is not built yet. The worker looks the pages up in the owner's memory, keeps them for a
- * moment, and goes on. What cannot be looked up is not mapped: then the copy fails, and the operation with it.
+ * moment, and goes on. What cannot be looked up is not mapped: then the copy fails, and the operation with it. A page
+ * counts only as long as it is the one that its owner has there: an MMU notifier takes it out when it is unmapped.
  *
  * A call reads what its caller sends (up to FR_COPY bytes) before it makes the message, without the lock. It never
  * waits for another node; where the engine has no room, it asks for more memory once, up to the engine's bound, and
@@ -78,7 +79,8 @@ struct gptl_link {
 		u64 addr, len;		/* len 0: nothing */
 		bool write;
 	} need;
-	struct xarray pages;		/* looked up: page number * 2 + write; a value: not mapped. work() writes */
+	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work() adds and removes */
+	struct mmu_interval_notifier mn;	/* on all of the owner's memory */
 	u32 n_pages;			/* work()'s own, as is */
 	s64 pages_since;
 	u64 done, done_before;		/* frames that were held, or built; when pages were last given back */
@@ -95,12 +97,28 @@ static struct gptl_link *link_of(struct gptl_place *at)
 
 /* ---- pages; lock held ---- */
 
-static struct page *looked_up(struct gptl_link *k, u64 addr, bool write)
+/* In link.pages: nothing is there; or (lost) its page is not its owner's any more, and work() is to give it back. */
+#define NOT_MAPPED	xa_mk_value(0)
+
+static bool lost(const void *entry)
+{
+	return xa_is_value(entry) && entry != NOT_MAPPED;
+}
+
+static void *entry_of(struct gptl_link *k, unsigned long key)
+{
+	void *entry = xa_load(&k->pages, key);
+
+	return lost(entry) ? NULL : entry;
+}
+
+/* A page, NOT_MAPPED, or NULL: not known. What cannot be written may yet be read. */
+static void *looked_up(struct gptl_link *k, u64 addr, bool write)
 {
 	unsigned long key = (unsigned long)(addr >> PAGE_SHIFT) << 1;
-	void *p = write ? NULL : xa_load(&k->pages, key);
+	void *entry = entry_of(k, key | 1);
 
-	return p ? p : xa_load(&k->pages, key | 1);
+	return !write && (!entry || entry == NOT_MAPPED) ? entry_of(k, key) : entry;
 }
 
 static bool there(struct fr_engine *e, bool to, u64 addr, u64 len, u64 ahead)
@@ -124,11 +142,11 @@ static bool there(struct fr_engine *e, bool to, u64 addr, u64 len, u64 ahead)
 
 static struct page *page_of(struct gptl_link *k, u64 addr, bool write)
 {
-	struct page *p = k->cur ? gptl_pins_page(k->cur, addr) : NULL;
+	void *p = k->cur ? gptl_pins_page(k->cur, addr) : NULL;
 
 	if (!p)
 		p = looked_up(k, addr, write);
-	return xa_is_value(p) ? NULL : p;
+	return p == NOT_MAPPED ? NULL : p;
 }
 
 /* A word is written once: whoever waits for it may put another in its place at once. */
@@ -469,18 +487,62 @@ static enum hrtimer_restart on_timer(struct hrtimer *t)
 
 /* ---- the worker: pages, and peers ---- */
 
-/* Keep @page, which @k's owner has at page number @no; NULL: nothing is mapped there. */
-static void keep(struct gptl_link *k, unsigned long no, bool write, struct page *page)
+/* Something of the owner's memory goes, and its pages may be anybody's then. */
+static bool unmapped(struct mmu_interval_notifier *mn, const struct mmu_notifier_range *range, unsigned long seq)
+{
+	struct gptl_link *k = container_of(mn, struct gptl_link, mn);
+	unsigned long key;
+	void *entry;
+
+	if (!gptl_pages_go(range))
+		return true;
+	spin_lock_bh(&k->lock);
+	mmu_interval_set_seq(mn, seq);
+	xa_for_each_range(&k->pages, key, entry, range->start >> PAGE_SHIFT << 1, (range->end - 1) >> PAGE_SHIFT << 1 | 1)
+		if (!xa_is_value(entry))	/* in its place: takes no memory */
+			xa_store(&k->pages, key, xa_tag_pointer(entry, 1), GFP_NOWAIT);
+	spin_unlock_bh(&k->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate = unmapped,
+};
+
+/* An entry that is not seen any more. */
+static void give_page(void *entry, bool write)
+{
+	struct page *page = xa_untag_pointer(entry);
+
+	if (entry != NOT_MAPPED)
+		unpin_user_pages_dirty_lock(&page, 1, write);
+}
+
+/* Keep @page, which @k's owner had at page number @no at the time of @seq; NULL: nothing is mapped there. */
+static void keep(struct gptl_link *k, unsigned long no, bool write, struct page *page, unsigned long seq)
 {
 	unsigned long key = no << 1 | write;
+	void *old = NULL;
+	bool fits = false;
 
-	if (!xa_load(&k->pages, key) &&
-	    !xa_is_err(xa_store_bh(&k->pages, key, page ? (void *)page : xa_mk_value(1), GFP_KERNEL))) {
-		k->n_pages++;
-		return;
+	if (!xa_reserve_bh(&k->pages, key, GFP_KERNEL)) {
+		spin_lock_bh(&k->lock);
+		old = xa_load(&k->pages, key);
+		fits = (!old || lost(old)) && !mmu_interval_read_retry(&k->mn, seq);
+		if (fits)
+			xa_store(&k->pages, key, page ? (void *)page : NOT_MAPPED, GFP_NOWAIT);
+		else
+			xa_release(&k->pages, key);
+		spin_unlock_bh(&k->lock);
 	}
-	if (page)
-		unpin_user_page(page);
+	if (!fits) {
+		if (page)
+			unpin_user_page(page);
+	} else if (old) {
+		give_page(old, write);
+	} else {
+		k->n_pages++;
+	}
 }
 
 static void fetch(struct gptl_link *k, const struct gptl_need *need)
@@ -493,15 +555,16 @@ static void fetch(struct gptl_link *k, const struct gptl_need *need)
 		k->pages_since = (s64)ktime_get_ns();
 	while (at < end) {
 		u32 n = (u32)min_t(u64, (end - at + PAGE_SIZE - 1) >> PAGE_SHIFT, BATCH);
+		unsigned long seq = mmu_interval_read_begin(&k->mn);
 
 		got = gptl_pages_get(k->ni, at, n, need->write, page);
 		if (got <= 0) {
 			if (at == need->addr)
-				keep(k, (unsigned long)(at >> PAGE_SHIFT), need->write, NULL);
+				keep(k, (unsigned long)(at >> PAGE_SHIFT), need->write, NULL, seq);
 			return;		/* what is behind it will be asked for */
 		}
 		for (i = 0; i < got; i++)
-			keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i]);
+			keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i], seq);
 		at += (u64)got << PAGE_SHIFT;
 	}
 }
@@ -509,14 +572,13 @@ static void fetch(struct gptl_link *k, const struct gptl_need *need)
 static void give_back(struct gptl_link *k)
 {
 	unsigned long key;
-	void *page;
+	void *entry;
 
-	xa_for_each(&k->pages, key, page) {
+	xa_for_each(&k->pages, key, entry) {
 		spin_lock_bh(&k->lock);		/* nobody is copying */
-		xa_erase(&k->pages, key);
+		entry = xa_erase(&k->pages, key);
 		spin_unlock_bh(&k->lock);
-		if (!xa_is_value(page))
-			unpin_user_pages_dirty_lock((struct page **)&page, 1, key & 1);
+		give_page(entry, key & 1);
 	}
 	k->n_pages = 0;
 	k->done_before = k->done;
@@ -876,8 +938,14 @@ long gptl_net(struct gptl_ni *ni, struct gptl_net *a)
 	k = link_new(ni);
 	if (!k)
 		goto out;
+	rc = mmu_interval_notifier_insert(&k->mn, ni->mm, 0, ULONG_MAX, &notifier_ops);
+	if (rc) {
+		link_free(k);
+		goto out;
+	}
 	rc = gptl_eth_bind(ni, &k->at, a);
 	if (rc) {
+		mmu_interval_notifier_remove(&k->mn);
 		link_free(k);
 		goto out;
 	}
@@ -995,6 +1063,7 @@ void gptl_far_end(struct gptl_ni *ni)
 	hrtimer_cancel(&k->timer);
 	cancel_work_sync(&k->work);	/* that may have wanted it */
 	synchronize_rcu();		/* gptl_eth.c looks at places with less than a reference */
+	mmu_interval_notifier_remove(&k->mn);
 	give_back(k);
 	ni->link = NULL;
 	link_free(k);

@@ -54,8 +54,8 @@ static bool withdraw(struct mmu_interval_notifier *mn, const struct mmu_notifier
 	struct gptl_pins *p = container_of(mn, struct gptl_pins, mn);
 
 	mmu_interval_set_seq(mn, seq);
-	if (range->event != MMU_NOTIFY_UNMAP && range->event != MMU_NOTIFY_CLEAR && range->event != MMU_NOTIFY_RELEASE)
-		return true;			/* protection, or a page's own affair: these pages are still the ones */
+	if (!gptl_pages_go(range))
+		return true;
 	if (!READ_ONCE(p->stale)) {
 		WRITE_ONCE(p->stale, true);
 		atomic64_inc(&p->ni->withdrawn);
@@ -232,6 +232,7 @@ int gptl_pin(struct gptl_ni *ni, u64 start, u64 len, struct gptl_pins **out)
 		kfree(p);
 		return PTL_NO_SPACE;
 	}
+	mmu_interval_read_begin(&p->mn);	/* what was being unmapped already is gone */
 	rc = pin_pages(ni, p, first, n);
 	if (rc == PTL_NO_SPACE) {		/* descriptors that have unlinked themselves may still have theirs */
 		recent_forget(ni, false);
