@@ -631,18 +631,22 @@ static void work(struct work_struct *w)
 
 /* ---- calls ---- */
 
-/* More room for messages. False: there is some that was of no help, or no memory. May sleep. */
-static bool refill(struct gptl_link *k)
+/*
+ * More room for messages, for a call that has found none; @had: though there was some to spare, so that the engine's
+ * bound is reached. False: there is none. May sleep.
+ */
+static bool refill(struct gptl_link *k, bool had)
 {
 	struct gptl_block *b;
 
-	if (READ_ONCE(k->spare))
+	if (had)
 		return false;
 	b = kvmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!b)
 		return false;
 	spin_lock_bh(&k->lock);
-	swap(b, k->spare);
+	if (!k->spare)			/* another call may have brought it */
+		swap(b, k->spare);
 	spin_unlock_bh(&k->lock);
 	kvfree(b);
 	return true;
@@ -652,14 +656,16 @@ static bool refill(struct gptl_link *k)
 static struct fr_msg *reserve(struct gptl_link *k, struct gptl_node *g, u64 len)
 {
 	struct fr_msg *m;
+	bool had;
 
 	do {
 		enter(k);
 		m = fr_reserve(k->e, g->p, len);
 		if (m)
 			return m;
+		had = k->spare;
 		leave(k, g);
-	} while (refill(k));
+	} while (refill(k, had));
 	return NULL;
 }
 
@@ -753,6 +759,7 @@ long gptl_far_get(struct gptl_ni *ni, struct gptl_node *g, struct p3l_hdr *h, st
 {
 	struct gptl_link *k = ni->link;
 	u64 wanted = r->mlength;
+	bool had;
 	long rc;
 
 	if (!peer_make(k, g))
@@ -763,8 +770,9 @@ long gptl_far_get(struct gptl_ni *ni, struct gptl_node *g, struct p3l_hdr *h, st
 		r->mlength = wanted;
 		enter(k);
 		rc = fr_get(k->e, g->p, h, r);
+		had = k->spare;
 		leave(k, g);
-	} while (rc == FR_FULL && refill(k));
+	} while (rc == FR_FULL && refill(k, had));
 	return rc == FR_FULL ? PTL_NO_SPACE : rc;
 }
 
