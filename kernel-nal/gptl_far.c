@@ -621,7 +621,8 @@ static void work(struct work_struct *w)
 		if (need.len)
 			fetch(k, &need);
 		enter(k);
-		go_on(k);
+		if (!k->stopped)		/* if so, nobody may be in the interface any more but its end */
+			go_on(k);
 		on = k->need.len && !k->stopped;
 		leave(k, NULL);
 		cond_resched();
@@ -959,6 +960,9 @@ long gptl_net(struct gptl_ni *ni, struct gptl_net *a)
 	}
 	k->e->most = a->most;
 	smp_store_release(&ni->link, k);
+	smp_mb();			/* its process has left, or will find the link */
+	if (READ_ONCE(ni->left))
+		gptl_far_leave(ni);
 out:
 	mutex_unlock(&net_lock);
 	return rc;
