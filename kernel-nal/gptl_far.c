@@ -315,7 +315,7 @@ static bool peer_make(struct gptl_link *k, struct gptl_node *g)
 		p->link = g;
 		fr_open(k->e, p, g->id, g->uid, g->jid, k->ni->job->size + (u32)(g - k->node));
 		WRITE_ONCE(g->p, p);
-		if (g->id.pid == PTL_PID_ANY)
+		if (g->id.pid == PTL_PID_ANY || !k->at.dev)	/* it never was, or the wire is not any more */
 			fr_gone(k->e, p);
 		p = NULL;
 	}
