@@ -10,8 +10,8 @@
  * Pages. With the lock nothing waits. Memory of descriptors is pinned (gptl_mem.c) but for vectors, very long ones,
  * and what has been withdrawn. Of such memory there() says that it is not there, and leaves a note of what is needed;
  * the frame stays where it is: one that came stands with those behind it in its peer's queue, which is bounded; one
- * that goes is not built yet. The worker looks the pages up in the owner's memory, keeps them for a
- * moment, and goes on. What cannot be looked up is not mapped: then the copy fails, and the operation with it. A page
+ * that goes is not built yet. The worker looks the pages up in the owner's memory, and goes on;
+ * it keeps them until nobody waits for one, since a frame needs all of its own at a time. What cannot be looked up is not mapped: then the copy fails, and the operation with it. A page
  * counts only as long as it is the one that its owner has there: an MMU notifier takes it out when it is unmapped.
  *
  * A call reads what its caller sends (up to FR_COPY bytes) before it makes the message, without the lock. It never
@@ -38,7 +38,6 @@ MODULE_PARM_DESC(peer_timeout, "seconds until another node that does not answer 
 #define DELAY_NS	(NSEC_PER_MSEC / 2)	/* until an acknowledgement goes by itself */
 #define HELD		(4 * FR_WINDOW)		/* frames of a peer that wait for a page, and those behind them */
 #define AHEAD		(128U << 10)		/* bytes that are looked up before they are asked for */
-#define KEEP_NS		(2 * NSEC_PER_MSEC)	/* for which looked-up pages are kept, once they were of use */
 #define MOST_PAGES	16384U			/* a frame of GPTL_ETH_MOST bytes may lie in so many, twice */
 #define BATCH		32
 
@@ -82,8 +81,7 @@ struct gptl_link {
 	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work() adds and removes */
 	struct mmu_interval_notifier mn;	/* on all of the owner's memory */
 	u32 n_pages;			/* work()'s own, as is */
-	s64 pages_since;
-	u64 done, done_before;		/* frames that were held, or built; when pages were last given back */
+	bool failed;			/* a copy has met NOT_MAPPED */
 	u64 held;
 	struct gptl_block *blocks, *spare;
 };
@@ -146,7 +144,11 @@ static struct page *page_of(struct gptl_link *k, u64 addr, bool write)
 
 	if (!p)
 		p = looked_up(k, addr, write);
-	return p == NOT_MAPPED ? NULL : p;
+	if (p == NOT_MAPPED) {
+		k->failed = true;
+		p = NULL;
+	}
+	return p;
 }
 
 /* A word is written once: whoever waits for it may put another in its place at once. */
@@ -213,7 +215,6 @@ static int send(void *ctx, struct fr_peer *p, const u8 *hdr, const void *payload
 	struct gptl_node *g = p->link;
 
 	g->seal = gptl_eth_send(&k->at, g->mac, hdr, payload, len);
-	k->done++;
 	return 0;			/* or lost on its way: the same */
 }
 
@@ -351,7 +352,6 @@ static void held_run(struct gptl_link *k, struct gptl_node *g)
 			fr_input(k->e, g->p, skb->data, skb->len);
 		if (fr_owed(g->p))
 			return;
-		k->done++;
 		__skb_unlink(skb, &g->held);
 		kfree_skb(skb);
 	}
@@ -551,8 +551,6 @@ static void fetch(struct gptl_link *k, const struct gptl_need *need)
 	u64 at = need->addr, end = need->len < U64_MAX - at ? at + need->len : U64_MAX;
 	long i, got;
 
-	if (!k->n_pages)
-		k->pages_since = (s64)ktime_get_ns();
 	while (at < end) {
 		u32 n = (u32)min_t(u64, (end - at + PAGE_SIZE - 1) >> PAGE_SHIFT, BATCH);
 		unsigned long seq = mmu_interval_read_begin(&k->mn);
@@ -569,19 +567,21 @@ static void fetch(struct gptl_link *k, const struct gptl_need *need)
 	}
 }
 
-static void give_back(struct gptl_link *k)
+/* All that was looked up; or only what has been found not to be mapped, which may be by now. */
+static void give_back(struct gptl_link *k, bool all)
 {
 	unsigned long key;
 	void *entry;
 
 	xa_for_each(&k->pages, key, entry) {
+		if (!all && entry != NOT_MAPPED)
+			continue;
 		spin_lock_bh(&k->lock);		/* nobody is copying */
 		entry = xa_erase(&k->pages, key);
 		spin_unlock_bh(&k->lock);
 		give_page(entry, key & 1);
+		k->n_pages--;
 	}
-	k->n_pages = 0;
-	k->done_before = k->done;
 }
 
 /* All who wait for a page, or may. */
@@ -601,13 +601,12 @@ static void work(struct work_struct *w)
 {
 	struct gptl_link *k = container_of(w, struct gptl_link, work);
 	struct gptl_need need;
-	bool on;
+	bool on, failed;
 	u32 i;
 
 	do {
-		if (k->n_pages > MOST_PAGES ||
-		    (READ_ONCE(k->done) != k->done_before && (s64)ktime_get_ns() - k->pages_since > KEEP_NS))
-			give_back(k);
+		if (k->n_pages > MOST_PAGES)
+			give_back(k, true);
 		spin_lock_bh(&k->lock);
 		need = k->need;
 		k->need.len = 0;
@@ -624,10 +623,14 @@ static void work(struct work_struct *w)
 		if (!k->stopped)		/* if so, nobody may be in the interface any more but its end */
 			go_on(k);
 		on = k->need.len && !k->stopped;
+		failed = k->failed;
+		k->failed = false;
 		leave(k, NULL);
+		if (failed)			/* it was so for the frame that has met it, and need not be for the next */
+			give_back(k, false);
 		cond_resched();
 	} while (on);
-	give_back(k);
+	give_back(k, true);
 }
 
 /* ---- calls ---- */
@@ -1076,7 +1079,7 @@ void gptl_far_end(struct gptl_ni *ni)
 	cancel_work_sync(&k->work);	/* that may have wanted it */
 	synchronize_rcu();		/* gptl_eth.c looks at places with less than a reference */
 	mmu_interval_notifier_remove(&k->mn);
-	give_back(k);
+	give_back(k, true);
 	ni->link = NULL;
 	link_free(k);
 }
