@@ -72,7 +72,8 @@ struct gptl_ni {
 	atomic64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
 };
 
-extern struct workqueue_struct *gptl_wq;	/* gptl_dev.c: what may not be done where it becomes due */
+/* gptl_dev.c: what may not be done where it becomes due; and what may take as long as a user likes */
+extern struct workqueue_struct *gptl_wq, *gptl_pages_wq;
 
 /* gptl_proc.c */
 long gptl_ni_open(struct gptl_open *a, struct gptl_ni **out);

@@ -14,7 +14,7 @@
 #include "gptl.h"
 #include "gptl_eth.h"
 
-struct workqueue_struct *gptl_wq;
+struct workqueue_struct *gptl_wq, *gptl_pages_wq;
 
 struct gptl_file {
 	struct mutex lock;		/* GPTL_OPEN */
@@ -284,9 +284,12 @@ static int __init gptl_init(void)
 {
 	int rc;
 
-	gptl_wq = alloc_workqueue("portals_gp", WQ_UNBOUND, 0);
-	if (!gptl_wq)
-		return -ENOMEM;
+	/* as many at a time as there are interfaces: some may wait for what their user never does */
+	gptl_wq = alloc_workqueue("portals_gp", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	gptl_pages_wq = alloc_workqueue("portals_gp_pages", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	rc = -ENOMEM;
+	if (!gptl_wq || !gptl_pages_wq)
+		goto err_wq;
 	rc = gptl_eth_start();
 	if (rc)
 		goto err_wq;
@@ -297,7 +300,10 @@ static int __init gptl_init(void)
 err_eth:
 	gptl_eth_stop();
 err_wq:
-	destroy_workqueue(gptl_wq);
+	if (gptl_pages_wq)
+		destroy_workqueue(gptl_pages_wq);
+	if (gptl_wq)
+		destroy_workqueue(gptl_wq);
 	return rc;
 }
 
@@ -307,6 +313,7 @@ static void __exit gptl_exit(void)
 	misc_deregister(&gptl_device);
 	gptl_quiesce();
 	gptl_eth_stop();
+	destroy_workqueue(gptl_pages_wq);
 	destroy_workqueue(gptl_wq);
 }
 

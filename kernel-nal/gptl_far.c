@@ -132,7 +132,7 @@ static bool there(struct fr_engine *e, bool to, u64 addr, u64 len, u64 ahead)
 		if (!looked_up(k, at, to)) {
 			k->need = (struct gptl_need){ at, addr + len - at + (to ? 0 : min_t(u64, ahead, AHEAD)), to };
 			k->held++;
-			queue_work(gptl_wq, &k->work);
+			queue_work(gptl_pages_wq, &k->work);
 			return false;
 		}
 	return true;
@@ -366,7 +366,7 @@ void gptl_far_input(struct gptl_place *at, struct sk_buff *skb, const struct wir
 	g = k->stopped ? NULL : node_of(k, ids->src_nid, ids->src_pid);
 	if (g && !g->p && !g->wanted) {
 		g->wanted = true;
-		queue_work(gptl_wq, &k->work);
+		queue_work(gptl_pages_wq, &k->work);
 	}
 	if (!g || !g->p) {
 		spin_unlock_bh(&k->lock);
