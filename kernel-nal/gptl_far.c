@@ -24,6 +24,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -600,6 +601,7 @@ static void go_on(struct gptl_link *k)
 static void work(struct work_struct *w)
 {
 	struct gptl_link *k = container_of(w, struct gptl_link, work);
+	struct mem_cgroup *group = get_mem_cgroup_from_mm(k->ni->mm), *old = set_active_memcg(group);
 	struct gptl_need need;
 	bool on, failed;
 	u32 i;
@@ -631,6 +633,8 @@ static void work(struct work_struct *w)
 		cond_resched();
 	} while (on);
 	give_back(k, true);
+	set_active_memcg(old);
+	mem_cgroup_put(group);
 }
 
 /* ---- calls ---- */
@@ -900,7 +904,7 @@ static struct gptl_link *link_new(struct gptl_ni *ni)
 	k->ni = ni;
 	spin_lock_init(&k->lock);
 	init_waitqueue_head(&k->idle);
-	xa_init_flags(&k->pages, XA_FLAGS_LOCK_BH);	/* give_back() has k->lock */
+	xa_init_flags(&k->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);	/* give_back() has k->lock */
 	INIT_WORK(&k->work, work);
 	hrtimer_init(&k->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	k->timer.function = on_timer;
