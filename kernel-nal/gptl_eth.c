@@ -19,6 +19,7 @@
 #include <linux/nsproxy.h>
 #include <linux/rtnetlink.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 #if __has_include(<linux/unaligned.h>)		/* since 6.12 */
 #include <linux/unaligned.h>
 #else
@@ -26,7 +27,7 @@
 #endif
 #include "gptl_eth.h"
 
-static char netdev[IFNAMSIZ];
+static char netdev[IFNAMSIZ + 1];		/* with what echo writes behind it */
 module_param_string(netdev, netdev, sizeof(netdev), 0644);
 MODULE_PARM_DESC(netdev, "Ethernet device to other nodes (none: jobs have one node)");
 static ushort ethertype = 0x88b5;
@@ -208,16 +209,23 @@ static struct packet_type packets = {
 
 /* ---- binding ---- */
 
+/* Of our device, in @buf, without space around it. */
+static const char *device_name(char buf[static sizeof(netdev)])
+{
+	strscpy(buf, netdev, sizeof(netdev));
+	return strim(buf);
+}
+
 long gptl_eth_bind(struct gptl_ni *ni, struct gptl_place *at, struct gptl_net *a)
 {
-	char name[IFNAMSIZ];
+	char buf[sizeof(netdev)];
+	const char *name = device_name(buf);
 	struct net_device *dev;
 	struct {
 		char what[8];
 		u32 round, jid;
 	} job = { "portals", a->round, ni->l->jid };
 
-	strscpy(name, netdev, sizeof(name));
 	dev = name[0] ? dev_get_by_name(current->nsproxy->net_ns, name) : NULL;
 	if (!dev)
 		return -ENODEV;

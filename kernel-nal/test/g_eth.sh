@@ -7,8 +7,10 @@ ip link set lo up
 # netem NAME...: the loopback device loses frames, doubles them, and changes their order
 netem() { tc qdisc replace dev lo root netem "$@" 2>&1; }
 modprobe -a sch_netem veth 2>/dev/null		# or built in
-kmod insmod "$KO" netdev=lo
-ok $? "the module is loaded, with a device"
+kmod insmod "$KO"
+ok $? "the module is loaded"
+echo lo >/sys/module/portals_gp/parameters/netdev	# as the README has it
+ok $? "and told its device"
 export PTL_KERNEL=yes
 two="$multi -n 2 -N 1"
 # Frames of all ranks, as the library's debug log has them.
