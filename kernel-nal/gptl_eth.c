@@ -8,7 +8,8 @@
  * for the key.
  *
  * A frame for nobody is answered, so that its source need not wait until it gives up: its process has ended, or has
- * never been. Only frames to this machine's own address are.
+ * never been. Only frames to this machine's own address are, from one machine, on the device that is ours, and not too
+ * many of them: anybody can make them.
  *
  * Locks: places' own, which is innermost but for RCU: gptl_far.c's lock is never taken inside.
  */
@@ -17,6 +18,7 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -36,6 +38,15 @@ MODULE_PARM_DESC(ethertype, "of our frames (0x88b5)");
 
 static DEFINE_SPINLOCK(places_lock);
 static DEFINE_HASHTABLE(places, 8);		/* [places_lock] struct gptl_place */
+
+static DEFINE_RATELIMIT_STATE(nobody_rate, HZ / 50, 64);	/* answers for nobody: at most so many in 20 ms */
+
+/* Of our device, in @buf, without space around it. */
+static const char *device_name(char buf[static sizeof(netdev)])
+{
+	strscpy(buf, netdev, sizeof(netdev));
+	return strim(buf);
+}
 
 static u32 place_hash(u64 job, u32 nid, u32 pid)
 {
@@ -117,12 +128,25 @@ u64 gptl_eth_send(const struct gptl_place *at, const u8 *mac, const u8 *hdr, con
 	return seal;
 }
 
+/* May @skb be answered by whoever has no key to know it by? */
+static bool one_may_tell(const struct sk_buff *skb)
+{
+	const u8 *from = eth_hdr(skb)->h_source;
+	char buf[sizeof(netdev)];
+
+	if (!is_valid_ether_addr(from) && !(skb->dev->flags & IFF_LOOPBACK && is_zero_ether_addr(from)))
+		return false;
+	return !strcmp(skb->dev->name, device_name(buf)) && __ratelimit(&nobody_rate);
+}
+
 /* To whoever has sent @skb: there is no such process here. */
 static void tell_nobody(const struct sk_buff *skb, const u8 *head, const struct wire_ids *ids)
 {
 	struct sk_buff *answer;
 	u8 *b;
 
+	if (!one_may_tell(skb))
+		return;
 	answer = make(skb->dev, eth_hdr(skb)->h_source, GPTL_ETH_HEAD + GPTL_ETH_LOST, &b);
 	if (!answer)
 		return;
@@ -209,13 +233,6 @@ static struct packet_type packets = {
 
 /* ---- binding ---- */
 
-/* Of our device, in @buf, without space around it. */
-static const char *device_name(char buf[static sizeof(netdev)])
-{
-	strscpy(buf, netdev, sizeof(netdev));
-	return strim(buf);
-}
-
 long gptl_eth_bind(struct gptl_ni *ni, struct gptl_place *at, struct gptl_net *a)
 {
 	char buf[sizeof(netdev)];
@@ -294,6 +311,7 @@ int gptl_eth_start(void)
 
 	if (rc)
 		return rc;
+	ratelimit_set_flags(&nobody_rate, RATELIMIT_MSG_ON_RELEASE);	/* that is, none: it is not released */
 	packets.type = htons(ethertype);
 	dev_add_pack(&packets);
 	return 0;

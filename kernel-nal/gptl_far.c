@@ -22,6 +22,7 @@
  * BYE); one whose machine does not answer any more is given up after peer_timeout seconds: where something waits for it,
  * be it the rest of what it sends, it is asked, and a kernel answers that at once, whatever waits for a page there.
  */
+#include <linux/etherdevice.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/memcontrol.h>
@@ -983,7 +984,8 @@ static long nodes_fill(struct gptl_link *k, const struct gptl_peer *peer, u32 n)
 	for (i = 0; i < n; i++) {
 		struct gptl_node *g = &k->node[i];
 
-		if (peer[i].pad[0] || peer[i].pad[1] || peer[i].nid == k->ni->l->nid)
+		if (peer[i].pad[0] || peer[i].pad[1] || peer[i].nid == k->ni->l->nid ||
+		    is_multicast_ether_addr(peer[i].mac))
 			return -EINVAL;
 		g->id = (ptl_process_id_t){ peer[i].nid, peer[i].pid };
 		g->uid = peer[i].uid;
