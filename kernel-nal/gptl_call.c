@@ -53,9 +53,14 @@ static void md_done(struct md_in *m)
 	gptl_pins_drop(m->pins);
 }
 
-/* @pin: others will reach for its memory. After any result: md_done(). */
+/*
+ * @pin: others will reach for its memory. What is only sent to other nodes, or comes back from there, is pinned if it
+ * can be, and looked up else. After any result: md_done().
+ */
 static long md_in(struct gptl_ni *ni, const struct gptl_md *u, bool pin, struct md_in *m)
 {
+	int rc;
+
 	*m = (struct md_in){ .md = { .start = (void *)(uintptr_t)u->start, .length = u->length,
 				     .threshold = u->threshold, .max_size = u->max_size, .options = u->options,
 				     .user_ptr = (void *)(uintptr_t)u->user_ptr },
@@ -69,7 +74,10 @@ static long md_in(struct gptl_ni *ni, const struct gptl_md *u, bool pin, struct 
 		return vector_in(ni, u, m);
 	if (!u->start && u->length && u->length < 4096)
 		return PTL_MD_ILLEGAL;
-	return pin || ni->link ? gptl_pin(ni, u->start, u->length, &m->pins) : 0;
+	if (!pin && !READ_ONCE(ni->link))
+		return 0;
+	rc = gptl_pin(ni, u->start, u->length, &m->pins);
+	return rc == PTL_NO_SPACE && !pin ? 0 : rc;
 }
 
 /* The core has taken it. */
