@@ -49,7 +49,7 @@ struct gptl_node {
 	ptl_process_id_t id;
 	u32 uid, jid;
 	u8 mac[ETH_ALEN];
-	bool wanted;			/* a softirq could not make p */
+	bool wanted;			/* a softirq could not make p; also without the lock */
 	bool busy;			/* something waits for it, since */
 	s64 heard_at;			/* then, or when its last frame came */
 	s64 asked_at;			/* whether it is there still */
@@ -322,7 +322,7 @@ static bool peer_make(struct gptl_link *k, struct gptl_node *g)
 			fr_gone(k->e, p);
 		p = NULL;
 	}
-	g->wanted = false;
+	WRITE_ONCE(g->wanted, false);
 	leave(k, g);
 	kvfree(p);
 	return true;
@@ -366,8 +366,8 @@ void gptl_far_input(struct gptl_place *at, struct sk_buff *skb, const struct wir
 
 	enter(k);
 	g = k->stopped ? NULL : node_of(k, ids->src_nid, ids->src_pid);
-	if (g && !g->p && !g->wanted) {
-		g->wanted = true;
+	if (g && !g->p && !READ_ONCE(g->wanted)) {
+		WRITE_ONCE(g->wanted, true);
 		queue_work(gptl_pages_wq, &k->work);
 	}
 	if (!g || !g->p) {

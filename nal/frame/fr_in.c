@@ -68,7 +68,8 @@ static bool is_polled(const struct fr_engine *e, uint32_t pt)
 
 static bool refuses(const struct fr_engine *e, const struct p3l_hdr *c)
 {
-	return e->refuses && c->type == P3L_PUT && c->pt < P3L_MAX_PT && (e->refuses[c->pt >> 6] >> (c->pt & 63) & 1);
+	return e->refuses && c->type == P3L_PUT && c->pt < P3L_MAX_PT &&
+	       (p3_load(&e->refuses[c->pt >> 6]) >> (c->pt & 63) & 1);	/* its owner sets bits meanwhile */
 }
 
 /* Begin a request at its target: a record in *@op when MATCHED. */
