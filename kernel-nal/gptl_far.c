@@ -22,6 +22,7 @@
  * BYE); one whose machine does not answer any more is given up after peer_timeout seconds: where something waits for it,
  * be it the rest of what it sends, it is asked, and a kernel answers that at once, whatever waits for a page there.
  */
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -42,6 +43,7 @@ MODULE_PARM_DESC(peer_timeout, "seconds until another node that does not answer 
 #define AHEAD		(128U << 10)		/* bytes that are looked up before they are asked for */
 #define MOST_PAGES	16384U			/* a frame of GPTL_ETH_MOST bytes may lie in so many, twice */
 #define BATCH		32
+#define TRIES		200			/* to look up a page for which there is no memory, 5 to 10 ms each */
 
 /* A process of another node. */
 struct gptl_node {
@@ -520,14 +522,17 @@ static void give_page(void *entry, bool write)
 		unpin_user_pages_dirty_lock(&page, 1, write);
 }
 
-/* Keep @page, which @k's owner had at page number @no at the time of @seq; NULL: nothing is mapped there. */
-static void keep(struct gptl_link *k, unsigned long no, bool write, struct page *page, unsigned long seq)
+/*
+ * Keep @page, which @k's owner had at page number @no at the time of @seq; NULL: nothing is mapped there. False: there
+ * is no memory for that.
+ */
+static bool keep(struct gptl_link *k, unsigned long no, bool write, struct page *page, unsigned long seq)
 {
 	unsigned long key = no << 1 | write;
+	bool fits = false, room = !xa_reserve_bh(&k->pages, key, GFP_KERNEL);
 	void *old = NULL;
-	bool fits = false;
 
-	if (!xa_reserve_bh(&k->pages, key, GFP_KERNEL)) {
+	if (room) {
 		spin_lock_bh(&k->lock);
 		old = xa_load(&k->pages, key);
 		fits = (!old || lost(old)) && !mmu_interval_read_retry(&k->mn, seq);
@@ -545,12 +550,21 @@ static void keep(struct gptl_link *k, unsigned long no, bool write, struct page 
 	} else {
 		k->n_pages++;
 	}
+	return room;
 }
 
-static void fetch(struct gptl_link *k, const struct gptl_need *need)
+/* Is @err about the moment, and not about what is mapped? */
+static bool passes(long err)
+{
+	return err == -ENOMEM || err == -EINTR || err == -EAGAIN;
+}
+
+/* False: there was no memory for it, it should be tried again in a moment. @last: not again. */
+static bool fetch(struct gptl_link *k, const struct gptl_need *need, bool last)
 {
 	struct page *page[BATCH];
 	u64 at = need->addr, end = need->len < U64_MAX - at ? at + need->len : U64_MAX;
+	bool good = true;
 	long i, got;
 
 	while (at < end) {
@@ -559,14 +573,18 @@ static void fetch(struct gptl_link *k, const struct gptl_need *need)
 
 		got = gptl_pages_get(k->ni, at, n, need->write, page);
 		if (got <= 0) {
-			if (at == need->addr)
-				keep(k, (unsigned long)(at >> PAGE_SHIFT), need->write, NULL, seq);
-			return;		/* what is behind it will be asked for */
+			if (at != need->addr)
+				return true;	/* what is behind it will be asked for */
+			return (!passes(got) || last) &&
+			       keep(k, (unsigned long)(at >> PAGE_SHIFT), need->write, NULL, seq);
 		}
 		for (i = 0; i < got; i++)
-			keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i], seq);
+			good &= keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i], seq);
+		if (!good)
+			return false;
 		at += (u64)got << PAGE_SHIFT;
 	}
+	return true;
 }
 
 /* All that was looked up; or only what has been found not to be mapped, which may be by now. */
@@ -604,8 +622,8 @@ static void work(struct work_struct *w)
 	struct gptl_link *k = container_of(w, struct gptl_link, work);
 	struct mem_cgroup *group = get_mem_cgroup_from_mm(k->ni->mm), *old = set_active_memcg(group);
 	struct gptl_need need;
+	u32 i, tries = 0;
 	bool on, failed;
-	u32 i;
 
 	do {
 		if (k->n_pages > MOST_PAGES)
@@ -620,8 +638,12 @@ static void work(struct work_struct *w)
 		for (i = 0; i < smp_load_acquire(&k->n); i++)
 			if (READ_ONCE(k->node[i].wanted))
 				peer_make(k, &k->node[i]);
-		if (need.len)
-			fetch(k, &need);
+		if (!need.len || fetch(k, &need, tries >= TRIES)) {
+			tries = 0;
+		} else {
+			tries++;
+			usleep_range(5000, 10000);
+		}
 		enter(k);
 		if (!k->stopped)		/* if so, nobody may be in the interface any more but its end */
 			go_on(k);
@@ -650,14 +672,14 @@ static bool refill(struct gptl_link *k, bool had)
 
 	if (had)
 		return false;
-	b = kvmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	b = __vmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);	/* kmalloc() would round it up to twice as much */
 	if (!b)
 		return false;
 	spin_lock_bh(&k->lock);
 	if (!k->spare)			/* another call may have brought it */
 		swap(b, k->spare);
 	spin_unlock_bh(&k->lock);
-	kvfree(b);
+	vfree(b);
 	return true;
 }
 
@@ -932,9 +954,9 @@ static void link_free(struct gptl_link *k)
 	}
 	while ((b = k->blocks) != NULL) {
 		k->blocks = b->next;
-		kvfree(b);
+		vfree(b);
 	}
-	kvfree(k->spare);
+	vfree(k->spare);
 	kvfree(k->node);
 	kvfree(k->hash);
 	xa_destroy(&k->pages);
