@@ -18,9 +18,14 @@ check_PROGRAMS += kernel-nal/test/hostile
 kernel_nal_test_hostile_SOURCES = kernel-nal/test/hostile.c
 kernel_nal_test_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi
 check_PROGRAMS += kernel-nal/test/eth_hostile
-kernel_nal_test_eth_hostile_SOURCES = kernel-nal/test/eth_hostile.c nal/wire/wire.h nal/wire/wire.c
+kernel_nal_test_eth_hostile_SOURCES = kernel-nal/test/eth_hostile.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
 kernel_nal_test_eth_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
 	-I$(top_srcdir)/nal
+check_PROGRAMS += kernel-nal/test/eth_edge
+kernel_nal_test_eth_edge_SOURCES = kernel-nal/test/eth_edge.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
+kernel_nal_test_eth_edge_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
+	-I$(top_srcdir)/nal
+kernel_nal_test_eth_edge_LDADD = -lpthread
 EXTRA_DIST += kernel-nal/test/g_lib.sh kernel-nal/test/g_api.sh kernel-nal/test/g_bench.sh kernel-nal/test/g_hostile.sh \
 	kernel-nal/test/g_mpi.sh kernel-nal/test/g_gp.sh \
 	kernel-nal/test/g_eth.sh kernel-nal/test/g_eth_jobs.sh kernel-nal/test/g_eth_two.sh \

@@ -9,6 +9,7 @@ HOSTILE_SECONDS=${1:+60}
 export HOSTILE_SECONDS=${HOSTILE_SECONDS:-4}
 tap hostile 400 "$(prog kernel-nal/test/hostile)"
 tap eth_hostile 400 "$(prog kernel-nal/test/eth_hostile)"
+tap eth_edge 200 "$(prog kernel-nal/test/eth_edge)"
 exec 9< /dev/portals
 kmod rmmod portals_gp 2> err
 ok $([ $? != 0 ]; echo $?) "it cannot be unloaded while the device is open"
