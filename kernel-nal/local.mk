@@ -13,6 +13,7 @@ dist_man_MANS += kernel-nal/portals_gp.4
 # What a guest runs (tests of the module on a kernel of its own)
 check_PROGRAMS += kernel-nal/test/bench
 kernel_nal_test_bench_SOURCES = kernel-nal/test/bench.c
+kernel_nal_test_bench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernel-nal/uapi
 kernel_nal_test_bench_LDADD = portals/libportals.la
 check_PROGRAMS += kernel-nal/test/hostile
 kernel_nal_test_hostile_SOURCES = kernel-nal/test/hostile.c

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# g_bench.sh - figures of an interface in the kernel, as ratios; BENCH_CHECK=1 makes their limits count
+# g_bench.sh - figures of an interface in the kernel, as ratios, and their limits
 . "${SRC:?}/kernel-nal/test/g_lib.sh"
 kmod insmod "$KO"
 ok $? "the module is loaded"

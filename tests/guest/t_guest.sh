@@ -88,7 +88,8 @@ ok()	# STATUS NAME
 [ $rc = 0 ] || [ $failed = 1 -a $rc -lt 97 ]
 ok $? "the guest ends well ($rc)"
 report='BUG:|BUG |Oops|KASAN|KCSAN|UBSAN|WARNING:|INFO: |cut here|possible (recursive|circular)|overwritten|'
-report+='unreferenced object|general protection|stack-protector|double free|Bad page|Objects remaining'
+report+='unreferenced object|general protection|stack-protector|double free|Bad page|Objects remaining|'
+report+='unregister_netdevice: waiting'
 bad=0
 for d in "$out" "$out/2"; do
 	[ "$d" = "$out" ] || has two || continue
