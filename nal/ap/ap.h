@@ -23,7 +23,7 @@
 #include "transport/tcp/tcp.h"
 
 #define AP_MAGIC	0x31435041U	/* "APC1" */
-#define AP_VERSION	3U
+#define AP_VERSION	4U
 #define AP_ROOT_CARD	1		/* smartmap_publish() of local rank 0 */
 #define AP_OPS		16384U		/* calls of a rank that have not ended; a power of two */
 #define AP_BUFS		1024U		/* of these, puts of more than FR_SMALL bytes that are copied */

@@ -210,14 +210,15 @@ static void on_gone(void *ctx, uint32_t node)
 	struct nic *c = nic_of(ctx);
 	const struct tcp_out *o = &c->tcp.out[node];
 	uint16_t port = c->card->place[node].port;
+	char addr[INET6_ADDRSTRLEN], why[TCP_WHY_TEXT];
 
 	if (o->met && (!o->err || o->err == ECONNRESET || o->err == EPIPE))
 		p3_diag("ptl-nic: the engine of node %u has closed its connections", node);
 	else if (o->met)
-		p3_warn("the connection to node %u has failed: %s", node, strerror(o->err));
+		p3_warn("the connection to node %u has failed: %s", node, tcp_why(o, why));
 	else
-		p3_warn("node %u cannot be reached at port %u: %s", node, port,
-			o->err ? strerror(o->err) : "the connection was refused by the process there");
+		p3_warn("node %u cannot be reached at %s, port %u: %s", node, tcp_addr_text(&o->addr, addr), port,
+			tcp_why(o, why));
 	for (uint32_t f = 0; f < c->card->n_far; f++)
 		if (c->card->far[f].node == node)
 			ap_far_gone(&c->side, f);
@@ -238,10 +239,15 @@ static void *on_there(void *ctx, uint32_t by, void *at, size_t len)
 	return smartmap_remote((int)by - 1, at);
 }
 
+static void on_warn(void *ctx, const char *text)
+{
+	p3_warn("ptl-nic of node %u: %s", nic_of(ctx)->card->node, text);
+}
+
 static const struct tcp_user user = {
 	.frame = ap_on_frame, .begin = ap_on_begin, .where = ap_on_where, .piece = ap_on_piece,
 	.unplaced = ap_on_unplaced, .fault = ap_on_fault, .writable = ap_on_writable, .resumed = on_resumed,
-	.gone = on_gone, .known = on_known, .place = on_place, .there = on_there,
+	.gone = on_gone, .known = on_known, .warn = on_warn, .place = on_place, .there = on_there,
 };
 
 /* Have pages of a rank been replaced? */

@@ -217,18 +217,17 @@ static void tell_gone(struct gp *gp, uint32_t rank)
 	const struct tcp_place *p = on_place(gp, rank);
 	uint32_t node = gp->job->node_of[rank];
 	enum p3_log_level level = gp->told ? P3_LOG_DIAG : P3_LOG_WARN;
-	char addr[INET6_ADDRSTRLEN];
+	char addr[INET6_ADDRSTRLEN], why[TCP_WHY_TEXT];
 
 	if (o->met && (!o->err || o->err == ECONNRESET || o->err == EPIPE)) {
 		p3_diag("rank %u of node %u has closed its connections", rank, node);
 		return;
 	}
 	if (o->met)
-		P3_LOG_AT(level, "the connection to rank %u of node %u has failed: %s", rank, node, strerror(o->err));
+		P3_LOG_AT(level, "the connection to rank %u of node %u has failed: %s", rank, node, tcp_why(o, why));
 	else
 		P3_LOG_AT(level, "rank %u of node %u cannot be reached at %s, port %u: %s", rank, node,
-			  tcp_addr_text(&o->addr, addr), p ? p->port : 0,
-			  o->err ? strerror(o->err) : "the connection was refused by the process there");
+			  tcp_addr_text(&o->addr, addr), p ? p->port : 0, tcp_why(o, why));
 	gp->told++;
 }
 
@@ -264,10 +263,15 @@ static bool on_known(void *ctx, uint32_t rank)
 	return peer_of_rank(ctx, rank) != NULL;
 }
 
+static void on_warn(void *ctx, const char *text)
+{
+	p3_warn("%s", text);
+}
+
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
 	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
-	.place = on_place,
+	.warn = on_warn, .place = on_place,
 };
 
 /* ---- the interrupt thread ---- */

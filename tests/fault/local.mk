@@ -34,6 +34,16 @@ P3_TESTS += fault/break:tests/fault/t_break:ranks=2,pernode=1 \
 	fault/break-ap:tests/fault/t_break:ranks=2,pernode=1,env=PTL_NAL=ap
 endif
 
+# The one who lets others in has no descriptor left.
+check_PROGRAMS += tests/fault/t_descriptors
+tests_fault_t_descriptors_SOURCES = tests/fault/t_descriptors.c tests/api/ptl.h
+tests_fault_t_descriptors_CPPFLAGS = $(T_CPPFLAGS)
+tests_fault_t_descriptors_LDADD = $(T_LIBS)
+P3_TESTS += $(foreach nal,gp ap,\
+	fault/descriptors-$(nal):tests/fault/t_descriptors:ranks=2,pernode=1,warns,env=PTL_NAL=$(nal) \
+	fault/descriptors-never-$(nal):tests/fault/t_descriptors:ranks=2,pernode=1,warns,args=never,$(strip \
+		)env=PTL_NAL=$(nal)+PTL_INIT_TIMEOUT_S=1)
+
 # bits flipped in rank 0's state by rank 1; needs the layout of the core.
 check_PROGRAMS += tests/fault/t_corrupt
 tests_fault_t_corrupt_SOURCES = tests/fault/t_corrupt.c tests/api/ptl.h

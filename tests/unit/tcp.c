@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ struct end {
 	unsigned long_, placed, unplaced, faults, resumed;
 	bool always;			/* where() has an answer each time */
 	bool away;			/* they could not be placed, and are dropped */
+	unsigned warned;
+	char warning[200];
 };
 
 static struct end end[2];
@@ -156,6 +159,14 @@ static void on_resumed(void *ctx, uint32_t rank)
 	end[rank].came = end[rank].len;
 }
 
+static void on_warn(void *ctx, const char *text)
+{
+	struct end *e = ctx;
+
+	e->warned++;
+	snprintf(e->warning, sizeof(e->warning), "%s", text);
+}
+
 static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 {
 	return &end[rank].place;
@@ -164,7 +175,7 @@ static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 static const struct tcp_user user = {
 	.frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece, .unplaced = on_unplaced,
 	.fault = on_fault, .writable = on_writable, .resumed = on_resumed, .gone = on_gone, .known = on_known,
-	.place = on_place,
+	.warn = on_warn, .place = on_place,
 };
 
 static struct tcp_bind at = { .n = 1 };	/* 127.0.0.1, unless a test wants another */
@@ -242,6 +253,12 @@ static int send_frame(int from, uint32_t seq, uint32_t len)
 	return tcp_send(&end[from].t, (uint32_t)!from, hdr, data, len);
 }
 
+#define SAID(text, want) do {						\
+		const char *said_ = text;				\
+									\
+		if (!CHECK(!strcmp(said_, want)))			\
+			diag("it was: %s", said_);			\
+	} while (0)
 #define KEY "sixteen bytes...."
 
 static void t_siphash_is_what_its_authors_say(void)
@@ -544,13 +561,100 @@ static void t_addresses_of_both_kinds(void)
 	tcp_addr_parse("127.0.0.1", &at.addr[0]);
 }
 
+/* Both sides hear of it, once. */
 static void t_another_key_gets_nowhere(void)
 {
+	char text[TCP_WHY_TEXT];
+	double t = now();
+
 	start(KEY, "another key......");
 	CHECK_INT(send_frame(0, 0, 10), 1);
 	CHECK(until(&end[0].gone, 1));
+	CHECK(now() - t < 2);
 	CHECK_INT(end[1].frames, 0);
-	CHECK(end[1].t.refused > 0);
+	CHECK(end[1].t.refused > 1);
+	SAID(tcp_why(&end[0].t.out[1], text), "the process there has refused us: it does not have this job's key, "
+		  "or has given this one up");
+	CHECK_INT(end[1].warned, 1);
+	SAID(end[1].warning, "a process at 127.0.0.1, which calls itself 0, was not let in: it does not have this "
+		  "job's key");
+	CHECK_INT(end[0].warned, 0);
+	stop();
+}
+
+/* Something else than a process of ours listens where the other one should be. */
+static int listener(void)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = tcp_addr_socket(&at.addr[0], 0, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 5) ||
+	    getsockname(fd, (struct sockaddr *)&sa, &len))
+		bail("listen: %s", strerror(errno));
+	end[1].place.port = ntohs(((struct sockaddr_in *)&sa)->sin_port);
+	return fd;
+}
+
+/* It says this to whoever connects; what becomes of a frame, and why. */
+static const char *answered(const uint8_t *says, size_t n, char *text)
+{
+	unsigned accepted = 0;
+	double last;
+	int l, fd;
+
+	start(KEY, KEY);
+	l = listener();
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	for (last = now() + 10; !end[0].gone && now() < last;) {
+		turn(1);
+		fd = accept(l, NULL, NULL);
+		if (fd >= 0) {
+			accepted++;
+			CHECK(send(fd, says, n, MSG_NOSIGNAL) == (ssize_t)n);
+			turn(1);
+			close(fd);
+		}
+	}
+	CHECK_INT(end[0].gone, 1);
+	CHECK(!end[0].t.out[1].met && accepted);
+	tcp_why(&end[0].t.out[1], text);
+	close(l);
+	stop();
+	return text;
+}
+
+static void t_what_listens_there_is_no_peer(void)
+{
+	char text[TCP_WHY_TEXT];
+	uint8_t greeting[24] = "P3T1";
+
+	SAID(answered((const uint8_t *)"220 mail.example.org ESMTP", 26, text), "what listens there is no process of a "
+		  "Portals job (it begins with 0x20303232)");
+	greeting[4] = 7;
+	SAID(answered(greeting, sizeof(greeting), text), "another version of the library: the process there speaks "
+		  "version 7 of the handshake, this one version 2");
+}
+
+/* A hello of another version, with no proof that could be looked at. */
+static int stranger(void);
+static void t_another_version_gets_nowhere(void)
+{
+	uint8_t hello[48] = "P3T1\3";
+	int fd;
+
+	start(KEY, KEY);
+	for (int i = 0; i < 2; i++) {
+		fd = stranger();
+		turn(1);
+		CHECK(send(fd, hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello));
+		turn(2);
+		close(fd);
+	}
+	CHECK_INT(end[1].t.refused, 2);
+	CHECK_INT(end[1].warned, 1);
+	SAID(end[1].warning, "a process at 127.0.0.1 was not let in: it speaks version 3 of the handshake, this one "
+		  "version 2");
 	stop();
 }
 
@@ -658,7 +762,7 @@ static void t_strangers(void)
 	for (int i = 0; i < 100; i++)			/* more than may be on the way */
 		fd[i] = stranger();
 	turn(5);
-	CHECK(end[1].t.strangers <= 64);
+	CHECK_INT(end[1].t.strangers, 64);
 	for (int i = 0; i < 100; i++)
 		close(fd[i]);
 	turn(5);
@@ -666,6 +770,115 @@ static void t_strangers(void)
 	CHECK_INT(end[1].frames, 0);
 	CHECK_INT(send_frame(0, 0, 100), 0);
 	CHECK(until(&end[1].frames, 1));
+	stop();
+}
+
+/* They come first, say nothing and stay: the job's own get in all the same, at once, and after an end again. */
+static void t_the_jobs_own_get_in_among_strangers(void)
+{
+	int fd[100];
+	double t;
+
+	start(KEY, KEY);
+	for (int i = 0; i < 100; i++)
+		fd[i] = stranger();
+	t = now();
+	end[0].next += !send_frame(0, 0, 1);
+	CHECK(until(&end[0].writable, 1));
+	CHECK(now() - t < 2);
+	CHECK_INT(send_frame(0, 0, 100), 0);
+	CHECK(until(&end[1].frames, 1));
+	shutdown(end[0].t.out[1].fd, SHUT_RDWR);
+	CHECK(until(&end[0].resumed, 1));
+	CHECK(!end[0].gone && !end[1].gone);
+	CHECK_INT(end[1].t.strangers, 63);		/* the oldest have gone */
+	CHECK_INT(recv(fd[0], &t, 1, 0), 1);		/* the greeting, */
+	while (recv(fd[0], &t, 1, 0) > 0)
+		;
+	CHECK_INT(recv(fd[0], &t, 1, 0), 0);		/* and the end */
+	while (recv(fd[99], &t, 1, 0) > 0)
+		;
+	CHECK_INT(errno, EAGAIN);
+	for (int i = 0; i < 100; i++)
+		close(fd[i]);
+	stop();
+}
+
+/* As many more descriptors as there may be, and no more. */
+static int fill(int *fd, int max, struct rlimit *was)
+{
+	struct rlimit l;
+	int n = 0, top = dup(0);
+
+	getrlimit(RLIMIT_NOFILE, was);
+	l = *was;
+	close(top);
+	l.rlim_cur = (rlim_t)top + 40;
+	if (top < 0 || setrlimit(RLIMIT_NOFILE, &l))
+		bail("setrlimit: %s", strerror(errno));
+	while (n < max && (fd[n] = open("/dev/null", O_RDONLY)) >= 0)
+		n++;
+	return n;
+}
+
+/*
+ * None is left for who connects: he hears so, is let in as soon as there is one, and is told why if there never is. Not
+ * even the one in reserve: then the listener is looked at now and then, not all the time.
+ */
+static void t_no_descriptor_is_left(void)
+{
+	char text[TCP_WHY_TEXT];
+	struct rlimit was;
+	int fd[100], n;
+	unsigned turns;
+
+	start(KEY, KEY);
+	n = fill(fd, 100, &was);
+	close(fd[--n]);				/* for the end that connects */
+	CHECK_INT(send_frame(0, 0, 1), 1);
+	turns = ev_iteration(loop);
+	turn(20);
+	CHECK(ev_iteration(loop) - turns < 400);
+	CHECK_INT(end[0].t.out[1].why, TCP_WHY_FULL);
+	CHECK_INT(end[1].warned, 1);
+	SAID(end[1].warning, "other processes cannot connect to this one: Too many open files");
+	close(fd[--n]);
+	CHECK(until(&end[0].writable, 1));
+	CHECK_INT(send_frame(0, 0, 1), 0);
+	CHECK(until(&end[1].frames, 1));
+	while (n)
+		close(fd[--n]);
+	setrlimit(RLIMIT_NOFILE, &was);
+	stop();
+
+	start(KEY, KEY);
+	end[0].t.patience = 1;
+	n = fill(fd, 100, &was);
+	close(fd[--n]);
+	CHECK_INT(send_frame(0, 0, 1), 1);
+	CHECK(until(&end[0].gone, 1));
+	SAID(tcp_why(&end[0].t.out[1], text), "the process there cannot let anybody in: Too many open files");
+	while (n)
+		close(fd[--n]);
+	setrlimit(RLIMIT_NOFILE, &was);
+	stop();
+
+	start(KEY, KEY);
+	n = fill(fd, 100, &was);
+	close(end[1].t.reserve);		/* somebody else was faster: it serves the end that connects */
+	end[1].t.reserve = -1;
+	CHECK_INT(send_frame(0, 0, 1), 1);
+	turns = ev_iteration(loop);
+	turn(50);
+	CHECK(ev_iteration(loop) - turns < 400);
+	CHECK_INT(end[0].t.out[1].state, TCP_GREETING);
+	for (int i = 0; i < 2; i++)
+		close(fd[--n]);
+	CHECK(until(&end[0].writable, 1));
+	while (n)
+		close(fd[--n]);
+	setrlimit(RLIMIT_NOFILE, &was);
+	CHECK(end[1].t.reserve >= 0);
 	stop();
 }
 
@@ -689,9 +902,10 @@ int main(void)
 		T(t_long_frames_go_where_they_are_wanted), T(t_memory_that_is_not_there),
 		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_one_side_is_enough),
 		T(t_two_that_connect_at_once), T(t_addresses_of_both_kinds),
-		T(t_another_key_gets_nowhere),
+		T(t_another_key_gets_nowhere), T(t_what_listens_there_is_no_peer), T(t_another_version_gets_nowhere),
 		T(t_the_end_comes_last), T(t_the_end_comes_last_though_something_is_unread),
-		T(t_frames_that_make_no_sense_close), T(t_strangers), T(t_nobody_listens),
+		T(t_frames_that_make_no_sense_close), T(t_strangers),
+		T(t_the_jobs_own_get_in_among_strangers), T(t_no_descriptor_is_left), T(t_nobody_listens),
 		{ 0 }
 	};
 

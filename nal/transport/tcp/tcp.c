@@ -2,15 +2,79 @@
 /* tcp.c - start and end, and the owner's part of lending; see tcp.h */
 #include "tcp_int.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+
 #define PULSE_S 1.0			/* between two looks for signs of life */
 
-void tcp_accepting(struct tcp *t, bool on)
+static void watch_listeners(struct tcp *t, bool on)
 {
 	for (uint32_t i = 0; i < t->listens; i++)
 		if (on)
 			ev_io_start(t->loop, &t->listener[i]);
 		else
 			ev_io_stop(t->loop, &t->listener[i]);
+}
+
+void tcp_accepting(struct tcp *t, bool on)
+{
+	ev_timer_stop(t->loop, &t->pause);
+	t->accepting = on;
+	watch_listeners(t, on);
+}
+
+static void pause_over(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct tcp *t = w->data;
+
+	tcp_reserve(t);
+	watch_listeners(t, t->accepting);
+}
+
+void tcp_pause(struct tcp *t, double s)
+{
+	watch_listeners(t, false);
+	ev_timer_stop(t->loop, &t->pause);
+	ev_timer_set(&t->pause, s, 0.);
+	ev_timer_start(t->loop, &t->pause);
+}
+
+void tcp_reserve(struct tcp *t)
+{
+	if (t->reserve < 0)
+		t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+const char *tcp_why(const struct tcp_out *o, char text[TCP_WHY_TEXT])
+{
+	switch ((enum tcp_why)o->why) {
+	case TCP_WHY_ERR:
+		snprintf(text, TCP_WHY_TEXT, "%s", o->err ? strerror(o->err) : "the connection was closed there");
+		break;
+	case TCP_WHY_CLOSED:
+		snprintf(text, TCP_WHY_TEXT, "the connection was closed there before anything was said%s%s",
+			 o->err ? ": " : "", o->err ? strerror(o->err) : "");
+		break;
+	case TCP_WHY_FULL:
+		snprintf(text, TCP_WHY_TEXT, "the process there cannot let anybody in: %s", strerror((int)o->why_is));
+		break;
+	case TCP_WHY_STRANGE:
+		snprintf(text, TCP_WHY_TEXT, "what listens there is no process of a Portals job (it begins with 0x%08x)",
+			 o->why_is);
+		break;
+	case TCP_WHY_VERSION:
+		snprintf(text, TCP_WHY_TEXT, "another version of the library: the process there speaks version %u of "
+			 "the handshake, this one version %u", o->why_is, HANDSHAKE);
+		break;
+	case TCP_WHY_REFUSED:
+		snprintf(text, TCP_WHY_TEXT, "the process there has refused us: it does not have this job's key, or "
+			 "has given this one up");
+		break;
+	case TCP_WHY_KEY:
+		snprintf(text, TCP_WHY_TEXT, "what listens there does not have this job's key");
+		break;
+	}
+	return text;
 }
 
 static void woken(struct ev_loop *loop, ev_async *w, int events)
@@ -40,6 +104,10 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 		ev_io_init(&t->listener[i], tcp_accept_event, t->fd[i], EV_READ);
 		t->listener[i].data = t;
 	}
+	t->reserve = -1;
+	tcp_reserve(t);
+	ev_timer_init(&t->pause, pause_over, 0., 0.);
+	t->pause.data = t;
 	tcp_accepting(t, true);
 	ev_async_init(&t->async, woken);
 	ev_async_start(t->loop, &t->async);
@@ -65,6 +133,8 @@ void tcp_stop(struct tcp *t)
 	ev_timer_stop(t->loop, &t->pulse);
 	while (t->listens)
 		close(t->fd[--t->listens]);
+	if (t->reserve >= 0)
+		close(t->reserve);
 	for (uint32_t i = 0; i < t->size; i++) {
 		if (t->out[i].state == TCP_READY)
 			discard(t->out[i].fd);
@@ -86,6 +156,8 @@ void tcp_forget(struct tcp *t)
 		return;
 	while (t->listens)
 		close(t->fd[--t->listens]);
+	if (t->reserve >= 0)
+		close(t->reserve);
 	for (uint32_t i = 0; i < t->size; i++)
 		if (t->out[i].fd >= 0)
 			close(t->out[i].fd);

@@ -26,6 +26,7 @@
 #include "wire/wire.h"
 
 #define TCP_ADDRS 4
+#define TCP_WHY_TEXT 160
 #define TCP_SEGS 9			/* pieces of memory that one frame is read from, or written to, at once */
 
 /* Where a process can be reached. */
@@ -61,6 +62,7 @@ struct tcp_user {
 	/* it will never be there again; all that it sent has been delivered. tcp.out[rank] says why: met, err, addr */
 	void (*gone)(void *ctx, uint32_t rank);
 	bool (*known)(void *ctx, uint32_t rank);	/* may this rank send to us? */
+	void (*warn)(void *ctx, const char *text);	/* the user of this process should know; NULL: nobody will */
 	const struct tcp_place *(*place)(void *ctx, uint32_t rank);
 	/* A borrower: may it take this frame, of which the header is there; this part? Else it leaves what has come. */
 	bool (*ours)(void *ctx, const uint8_t *hdr);
@@ -79,13 +81,13 @@ struct tcp_out {
 	int fd;
 	uint8_t state;			/* enum tcp_state */
 	uint8_t tried;			/* addresses */
-	uint8_t again;			/* handshakes that have failed */
+	uint8_t again;			/* handshakes that have failed, AGAIN at most */
 	bool watched;
 	ev_io io;
 	ev_timer timer;			/* until it is connected, or tried again */
 	bool ready;			/* frames have been sent over one */
 	bool resuming;			/* for an end that has come, @broke, until: */
-	double until;
+	double until;			/* a handshake is tried again, or a connection that has ended */
 	int broke;
 	uint8_t nonce[16], hello[128];	/* handshake */
 	uint32_t got;
@@ -107,11 +109,25 @@ struct tcp_out {
 	int in_err;
 	bool waits;			/* a borrower has left something that has come */
 	bool met;			/* there has been a connection, either way */
+	uint8_t refused;		/* handshakes that have ended after our hello */
+	uint8_t why;			/* enum tcp_why, and what came instead */
+	uint32_t why_is;
 	int err;			/* why there is none (any more); 0: it was closed */
 	struct in6_addr addr;		/* the last that was tried */
 };
 /* BROKEN: it cannot be reached, which the loop is still to tell. */
 enum tcp_state { TCP_IDLE, TCP_CONNECTING, TCP_GREETING, TCP_WELCOME, TCP_READY, TCP_AGAIN, TCP_BROKEN, TCP_GONE };
+
+/* What a handshake that has failed has found. */
+enum tcp_why {
+	TCP_WHY_ERR,			/* tcp_out.err says it */
+	TCP_WHY_CLOSED,			/* an end before anything was said */
+	TCP_WHY_FULL,			/* the other process has no room: why_is its errno */
+	TCP_WHY_STRANGE,		/* no greeting: why_is its first bytes */
+	TCP_WHY_VERSION,		/* a greeting of version why_is */
+	TCP_WHY_REFUSED,		/* an end after our hello */
+	TCP_WHY_KEY			/* a wrong proof of the key */
+};
 
 struct tcp_lent {
 	uint32_t serial;		/* as in tcp_out when it was lent; 0: not */
@@ -130,6 +146,9 @@ struct tcp {
 	ev_io listener[TCP_ADDRS];
 	ev_async async;
 	ev_timer pulse;
+	bool accepting;
+	ev_timer pause;			/* until the listeners are looked at again */
+	int reserve;			/* a descriptor for whoever must hear that there is none left; or -1 */
 	uint32_t strangers;		/* connections that have proved nothing yet */
 	struct tcp_in *ins;
 	struct tcp_out *out;		/* [size] */
@@ -140,6 +159,7 @@ struct tcp {
 	uint32_t id;			/* of this process, where there are borrowers */
 	uint32_t changes;		/* of any serial */
 	uint64_t refused;		/* connections without the key */
+	uint8_t warned;			/* user->warn() has been called for these: of each kind once */
 };
 
 /*
@@ -190,12 +210,16 @@ bool tcp_look(struct tcp *t, uint32_t rank);
 /* In the child of a fork: the connections are the parent's. */
 void tcp_forget(struct tcp *t);
 
+/* Why there is no connection to @o: half a sentence. */
+const char *tcp_why(const struct tcp_out *o, char text[TCP_WHY_TEXT]);
+
 /* tcp_addr.c */
 bool tcp_addr_parse(const char *text, struct in6_addr *a);
 const char *tcp_addr_text(const struct in6_addr *a, char text[INET6_ADDRSTRLEN]);
 bool tcp_addr_loopback(const struct in6_addr *a);
 struct in6_addr tcp_addr_four(struct in_addr four);
 bool tcp_addr_in(const struct in6_addr *a, const struct in6_addr *net, unsigned bits);
+bool tcp_addr_of(const struct sockaddr_storage *sa, struct in6_addr *a, uint16_t *port);
 socklen_t tcp_addr_socket(const struct in6_addr *a, uint16_t port, struct sockaddr_storage *to);
 
 /* tcp_auth.c: proof of the key, @n bytes of @msg: 16 bytes to @mac */

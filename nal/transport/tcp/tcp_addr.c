@@ -51,6 +51,22 @@ bool tcp_addr_in(const struct in6_addr *a, const struct in6_addr *net, unsigned 
 	       (!(bits % 8) || !((a->s6_addr[bits / 8] ^ net->s6_addr[bits / 8]) >> (8 - bits % 8)));
 }
 
+/* What a socket says of an address; false: of another kind. */
+bool tcp_addr_of(const struct sockaddr_storage *sa, struct in6_addr *a, uint16_t *port)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)sa;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)sa;
+
+	if (sa->ss_family == AF_INET6) {
+		*a = six->sin6_addr;
+		*port = ntohs(six->sin6_port);
+	} else if (sa->ss_family == AF_INET) {
+		*a = tcp_addr_four(four->sin_addr);
+		*port = ntohs(four->sin_port);
+	}
+	return sa->ss_family == AF_INET6 || sa->ss_family == AF_INET;
+}
+
 socklen_t tcp_addr_socket(const struct in6_addr *a, uint16_t port, struct sockaddr_storage *to)
 {
 	struct sockaddr_in *four = (struct sockaddr_in *)to;

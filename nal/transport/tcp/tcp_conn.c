@@ -7,8 +7,12 @@
  *	connector -> acceptor	"P3T1", version, own rank, the acceptor's rank, 16 random bytes B, MAC(1, ranks, A, B)
  *	acceptor -> connector	MAC(2, ranks, A, B)
  * then frames, both ways. Whoever does not get so far within five seconds is closed, and no more than STRANGERS may be
- * on the way at a time. Between two processes there is one connection, whoever has made it: when both begin at once,
- * one of them gives its own up (crossed()).
+ * on the way at a time: one more, and the oldest who has nothing to say goes, since the newest may be one of the job's.
+ * Who has no room at all says so: a greeting of version FULL, and an errno. Between two processes there is one
+ * connection, whoever has made it: when both begin at once, one of them gives its own up (crossed()).
+ *
+ * A handshake that ends early is tried again, for as long as a first connection may take: somebody may have been in the
+ * way, or something short. Only who is closed after his hello is not wanted, and gives up sooner.
  *
  * Whoever reads a connection sees its end, after all that came over it; who writes leaves it to him. Both sides make it
  * anew then, and user->resumed() sends again what may not have come; that is tried for RESUME_S. A process at its end
@@ -25,18 +29,23 @@
 #include "tcp_int.h"
 
 #include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/random.h>
 
 #define GREETS		0x31543350U	/* "P3T1" */
-#define HANDSHAKE	2
+#define FULL		0		/* in the place of HANDSHAKE: no room here now */
 #define GREETING	24
 #define WELCOME		16
 #define STRANGERS	64
 #define HANDSHAKE_S	5.0
 #define RESUME_S	10.0		/* or the user's patience, if that is less: for a connection that has ended */
 #define VANISHED_S	30		/* or the user's patience, if that is less: until a machine is taken for gone */
-#define AGAIN		5		/* handshakes more than one, */
-#define AGAIN_S		0.01		/* the first after so long, then twice as long each time */
+#define AGAIN		5		/* handshakes more than one, at least; at most, where our hello is refused */
+#define AGAIN_S		0.01		/* the first after so long, then twice as long each time, so often */
+#define PAUSE_S		0.1		/* without a look at the listeners, when nobody can be let in */
+
+enum { WARN_VERSION = 1, WARN_KEY = 2, WARN_FULL = 4 };	/* tcp.warned */
 
 static void serial(struct tcp_out *o)
 {
@@ -209,7 +218,7 @@ static void resuming(struct tcp_out *o)
 	if (o->resuming)
 		return;
 	o->resuming = true;
-	o->again = 0;
+	o->again = o->refused = 0;
 	o->broke = o->err;
 	o->until = ev_now(o->t->loop) + resume_s(o->t);
 }
@@ -226,18 +235,38 @@ void tcp_ended(struct tcp_out *o, int err)
 }
 
 /*
- * The handshake has not succeeded, for want of something here or there, or because we are not wanted. Nothing has been
- * sent so far, so it may be tried again, some times.
+ * The handshake has not succeeded, for want of something here or there, or strangers were in the way. Nothing has been
+ * sent so far, so it may be tried again, until time is up (which passes, too, while we are stopped).
  */
 static void not_yet(struct tcp_out *o)
 {
-	if (o->state == TCP_GONE || o->again == AGAIN) {
+	if (o->state == TCP_GONE || (o->again == AGAIN && ev_now(o->t->loop) >= o->until)) {
 		lost(o);
 		return;
 	}
 	tcp_drop(o, TCP_AGAIN);
 	o->tried = 0;
-	start_timer(o, AGAIN_S * (1 << o->again++));
+	start_timer(o, AGAIN_S * (1 << (o->again < AGAIN ? o->again++ : AGAIN - 1)));
+}
+
+/*
+ * It was closed after our hello: it is not wanted, or (rarely) something was short there, or that was another process,
+ * which has this address, too.
+ */
+static void not_wanted(struct tcp_out *o, int err)
+{
+	const struct tcp_place *p = o->t->user->place(o->t->ctx, o->rank);
+
+	o->why = TCP_WHY_REFUSED;
+	if (p && o->tried < p->n) {
+		next_address(o, err);
+		return;
+	}
+	o->err = err;
+	if (o->refused++ == AGAIN)
+		lost(o);
+	else
+		not_yet(o);
 }
 
 /* The owner ends what cannot be read on; false: so it was. */
@@ -250,12 +279,17 @@ bool tcp_goes_on(struct tcp_out *o, int how, int err)
 	return how == READ_ON;
 }
 
+static void turn_away(struct tcp_in *c)
+{
+	c->t->refused++;
+	tcp_stranger_free(c);
+}
+
 static void stranger_late(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct tcp_in *c = w->data;
 
-	c->t->refused++;
-	tcp_stranger_free(c);
+	turn_away(c);
 }
 
 /*
@@ -301,7 +335,8 @@ static void made(struct tcp_out *o, int fd)
 	o->state = TCP_READY;
 	o->met = true;
 	o->err = 0;
-	o->again = 0;
+	o->why = TCP_WHY_ERR;
+	o->again = o->refused = 0;
 	o->resuming = false;
 	tcp_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	serial(o);
@@ -325,17 +360,57 @@ static bool has_room(struct tcp_out *o)
 
 /* ---- in ---- */
 
+/* Once of each kind: who tries may do so again and again. */
+static void warn(struct tcp *t, uint8_t kind, const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+
+	if (t->warned & kind || !t->user->warn)
+		return;
+	t->warned |= kind;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	t->user->warn(t->ctx, text);
+}
+
+/* One of this library, but not of this job: somebody should hear of it. */
+static void warn_of(struct tcp_in *c, bool version)
+{
+	char addr[INET6_ADDRSTRLEN] = "an address that is not known";
+	struct sockaddr_storage sa = { 0 };
+	socklen_t len = sizeof(sa);
+	struct in6_addr from;
+	uint16_t port;
+
+	if (!getpeername(c->fd, (struct sockaddr *)&sa, &len) && tcp_addr_of(&sa, &from, &port))
+		tcp_addr_text(&from, addr);
+	if (version)
+		warn(c->t, WARN_VERSION, "a process at %s was not let in: it speaks version %u of the handshake, "
+		     "this one version %u", addr, get32(c->hello + 4), HANDSHAKE);
+	else
+		warn(c->t, WARN_KEY, "a process at %s, which calls itself %u, was not let in: it does not have this "
+		     "job's key", addr, get32(c->hello + 8));
+}
+
 static bool hello_ok(struct tcp_in *c)
 {
 	struct tcp *t = c->t;
 	uint8_t mac[16];
-	uint32_t rank = get32(c->hello + 8);
+	uint32_t rank = get32(c->hello + 8), to = get32(c->hello + 12);
+	bool key;
 
-	if (get32(c->hello) != GREETS || get32(c->hello + 4) != HANDSHAKE || rank >= t->size ||
-	    get32(c->hello + 12) != t->rank)
+	if (get32(c->hello) != GREETS)
 		return false;
-	mac_of(t, 1, rank, t->rank, c->nonce, c->hello + 16, mac);
-	if (!tcp_same(mac, c->hello + 32) || t->out[rank].state == TCP_GONE ||
+	mac_of(t, 1, rank, to, c->nonce, c->hello + 16, mac);
+	key = tcp_same(mac, c->hello + 32);
+	if (get32(c->hello + 4) != HANDSHAKE || !key) {
+		warn_of(c, get32(c->hello + 4) != HANDSHAKE);
+		return false;
+	}
+	/* of the job; it may have come here by an address that more hosts than one have */
+	if (rank >= t->size || to != t->rank || t->out[rank].state == TCP_GONE ||
 	    !t->user->known(t->ctx, rank) || !has_room(&t->out[rank]))
 		return false;
 	c->rank = rank;
@@ -411,6 +486,56 @@ static void in_event(struct ev_loop *loop, ev_io *w, int events)
 			return;
 }
 
+/* The one that came first; @silent: of those that have said nothing which we have not read. */
+static struct tcp_in *oldest(const struct tcp *t, bool silent)
+{
+	struct tcp_in *found = NULL;
+
+	for (struct tcp_in *c = t->ins; c; c = c->next)
+		if (!c->proved && !(silent && pending(c->fd, POLLIN)))
+			found = c;
+	return found;
+}
+
+/* Whoever has connected hears that it is no use now, and why: else it could only wait, as for one that is stopped. */
+static void say_full(int fd, int err)
+{
+	uint8_t greeting[GREETING] = { 0 };
+
+	put32(greeting, GREETS);
+	put32(greeting + 4, FULL);
+	put32(greeting + 8, (uint32_t)err);
+	send(fd, greeting, GREETING, MSG_NOSIGNAL);	/* it sees the end in any case */
+	close(fd);
+}
+
+/*
+ * Somebody stands in the kernel's queue and cannot be let in, for want of a descriptor or of memory; the loop would
+ * tell us so without end. A stranger's descriptor serves; else the one in reserve, for a word; else we look again
+ * later.
+ */
+static void no_descriptor(struct tcp *t, int listener, int err)
+{
+	struct tcp_in *c = oldest(t, true);
+	int fd = -1;
+
+	if (c) {
+		turn_away(c);
+		return;				/* the loop comes again */
+	}
+	if (t->reserve >= 0) {
+		close(t->reserve);
+		t->reserve = -1;
+		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			say_full(fd, err);
+		tcp_reserve(t);
+	}
+	warn(t, WARN_FULL, "other processes cannot connect to this one: %s", strerror(err));
+	if (fd < 0)
+		tcp_pause(t, PAUSE_S);
+}
+
 void tcp_accept_event(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct tcp *t = w->data;
@@ -418,14 +543,21 @@ void tcp_accept_event(struct ev_loop *loop, ev_io *w, int events)
 	uint8_t greeting[GREETING];
 	struct tcp_in *c;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			no_descriptor(t, w->fd, errno);
 		return;
-	c = t->strangers < STRANGERS ? calloc(1, sizeof(*c)) : NULL;
+	}
+	if (t->strangers >= STRANGERS) {
+		c = oldest(t, true);
+		turn_away(c ? c : oldest(t, false));
+	}
+	c = calloc(1, sizeof(*c));
 	put32(greeting, GREETS);
 	put32(greeting + 4, HANDSHAKE);
 	if (!c || random16(c->nonce)) {
+		say_full(fd, c ? EAGAIN : ENOMEM);
 		free(c);
-		close(fd);
 		return;
 	}
 	memcpy(greeting + 8, c->nonce, 16);
@@ -469,6 +601,7 @@ static void out_connect(struct tcp_out *o)
 		socklen_t len;
 
 		o->addr = p->addr[o->tried++];
+		o->why = TCP_WHY_ERR;
 		len = tcp_addr_socket(&o->addr, p->port, &sa);
 		o->fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		if (o->fd < 0 && errno == EAFNOSUPPORT) {	/* no IPv6 here */
@@ -543,6 +676,24 @@ static void say_hello(struct tcp_out *o)
 	o->got = 0;
 }
 
+static void greeted(struct tcp_out *o)
+{
+	uint32_t magic = get32(o->hello), version = get32(o->hello + 4);
+
+	if (magic == GREETS && version == HANDSHAKE) {
+		say_hello(o);
+	} else if (magic == GREETS && version == FULL) {
+		o->why = TCP_WHY_FULL;
+		o->why_is = get32(o->hello + 8);
+		o->err = EBUSY;
+		not_yet(o);
+	} else {				/* somebody else listens there; the last one is what is told */
+		o->why = magic == GREETS ? TCP_WHY_VERSION : TCP_WHY_STRANGE;
+		o->why_is = magic == GREETS ? version : magic;
+		next_address(o, EPROTO);
+	}
+}
+
 /* What the other side says first: greeting, welcome. */
 static void out_read(struct tcp_out *o)
 {
@@ -553,7 +704,14 @@ static void out_read(struct tcp_out *o)
 	if (n < 0 && tcp_try_again(errno))
 		return;
 	if (n <= 0) {
-		o->err = n < 0 ? errno : 0;
+		int err = n < 0 ? errno : 0;
+
+		if (o->state == TCP_WELCOME) {
+			not_wanted(o, err);
+			return;
+		}
+		o->err = err;
+		o->why = TCP_WHY_CLOSED;
 		not_yet(o);
 		return;
 	}
@@ -561,17 +719,17 @@ static void out_read(struct tcp_out *o)
 	if (o->got < want)
 		return;
 	if (o->state == TCP_GREETING) {
-		if (get32(o->hello) != GREETS || get32(o->hello + 4) != HANDSHAKE)
-			next_address(o, EPROTO);	/* somebody else listens there */
-		else
-			say_hello(o);
+		greeted(o);
 		return;
 	}
 	mac_of(o->t, 2, o->t->rank, o->rank, o->nonce, o->hello + 16, mac);
-	if (tcp_same(mac, to))
+	if (tcp_same(mac, to)) {
 		made(o, o->fd);
-	else
-		lost(o);
+		return;
+	}
+	o->why = TCP_WHY_KEY;
+	o->err = EPROTO;
+	lost(o);
 }
 
 /* It is connected, or is not; the kernel has room again. The end of one that is made whoever reads will see. */
@@ -611,9 +769,10 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 
 void tcp_connect_first(struct tcp_out *o)
 {
-	o->tried = 0;
+	o->tried = o->again = o->refused = 0;
 	o->wanted = false;
 	ev_now_update(o->t->loop);	/* it may have slept for long; the timer counts from its time */
+	o->until = ev_now(o->t->loop) + o->t->patience;
 	out_connect(o);
 	tcp_nudge(o->t);
 }

@@ -22,6 +22,7 @@
 
 #include "tcp.h"
 
+#define HANDSHAKE	2		/* the version of it */
 #define HELLO		48
 #define FRAME_MAX_	(WIRE_HDR + WIRE_PAYLOAD)
 #define IN_BUF		(WIRE_HDR + WIRE_BULK)	/* any frame; pages that no frame needs are never touched */
@@ -87,6 +88,10 @@ static inline void tcp_nudge(struct tcp *t)
 {
 	ev_async_send(t->loop, &t->async);
 }
+
+/* tcp.c */
+void tcp_reserve(struct tcp *t);			/* a descriptor, if there is one */
+void tcp_pause(struct tcp *t, double s);		/* nobody is let in for so long */
 
 /* tcp_conn.c */
 void tcp_out_init(struct tcp *t, uint32_t i, bool heir);

@@ -28,11 +28,10 @@ static uint16_t port_of(int fd)
 {
 	struct sockaddr_storage sa;
 	socklen_t len = sizeof(sa);
+	struct in6_addr a;
+	uint16_t port;
 
-	if (getsockname(fd, (struct sockaddr *)&sa, &len))
-		return 0;
-	return ntohs(sa.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&sa)->sin6_port :
-		     ((struct sockaddr_in *)&sa)->sin_port);
+	return !getsockname(fd, (struct sockaddr *)&sa, &len) && tcp_addr_of(&sa, &a, &port) ? port : 0;
 }
 
 /* At all of @at: 0, or -errno and nothing is open. *@port: 0 becomes what the system has chosen for the first. */

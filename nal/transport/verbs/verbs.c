@@ -537,6 +537,14 @@ static bool on_known(void *ctx, uint32_t rank)
 	return v->user->known(v->ctx, rank);
 }
 
+static void on_warn(void *ctx, const char *text)
+{
+	struct verbs *v = ctx;
+
+	if (v->user->warn)
+		v->user->warn(v->ctx, text);
+}
+
 static const struct tcp_place *on_place(void *ctx, uint32_t rank)
 {
 	struct verbs *v = ctx;
@@ -672,7 +680,7 @@ int verbs_start(struct transport *n, struct tcp *t, const char *iface, bool must
 	v->ctx = t->ctx;
 	v->ours = (struct tcp_user){ .frame = on_frame, .begin = on_begin, .where = on_where, .piece = on_piece,
 		.unplaced = on_unplaced, .fault = on_fault, .writable = on_writable, .gone = on_gone,
-		.known = on_known, .place = on_place };
+		.known = on_known, .warn = on_warn, .place = on_place };
 	t->user = &v->ours;
 	t->ctx = v;
 	*n = (struct transport){ &ops, v };
