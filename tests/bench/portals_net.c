@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * portals_net - PtlPut between two nodes, beside what TCP itself does between the same two processes
+ * portals_net - PtlPut between two nodes (or on one), beside what TCP itself does between the same two processes
  *
  * Figures:
  *   tcp, put          half round trips in ns, both polling: a socket without blocking; PtlEQGet
  *   tcp_wait, put_wait  the same, both asleep: recv; PtlEQWait
  *   tcp_relay         as tcp_wait, by way of two processes that pass bytes on: what engines cost at least
  *   tcp_stream, put_stream  ns for each message of a stream that is acknowledged at its end, the receiver taking it
+ *   tcp_stream_two, tcp_stream_zc  the same, each message in two halves over two connections; with MSG_ZEROCOPY
  *   put_stream_away   the same, the target computing all the time, in no call (application bypass)
  *   compute, compute_hit  ns of a computation at the target, alone, and while these come in
- * Run it under a launcher on 2 ranks of 2 nodes (aprun -n 2 -N 1; PTL_NAL=gp or ap). Options: --json, --quick
+ * Run it under a launcher on 2 ranks of 2 nodes (aprun -n 2 -N 1; PTL_NAL=gp or ap). Options: --json, --quick; --node:
+ * on 2 ranks of one node, what Portals does alone
  */
 #define bind bind_md		/* <sys/socket.h> has one, too */
 #include "portals.h"
 #undef bind
 
 #include <errno.h>
+#include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -31,7 +35,8 @@ static unsigned char *sbuf, *rbuf;
 static ptl_handle_eq_t eq_in, eq_word, eq_own;
 static ptl_handle_md_t md_send, md_word, md_acked;
 static uint64_t word_buf, flag;
-static int direct_fd, relay_fd;
+static int direct_fd, second_fd, relay_fd;
+static int node;			/* one is all there is */
 
 static void word(uint64_t v)
 {
@@ -151,6 +156,7 @@ static void connections(void)
 		uint64_t v = await_word();
 
 		direct_fd = join((uint16_t)v);
+		second_fd = join((uint16_t)v);
 		relay_fd = join((uint16_t)(v >> 16));
 		all_in(relay_fd, &ready, 1, 0);
 		word(1);
@@ -175,6 +181,7 @@ static void connections(void)
 	}
 	word((uint64_t)port[1] << 16 | port[0]);
 	direct_fd = take(l0);
+	second_fd = take(l0);
 	close(l0);
 	close(l1);
 	await_word();			/* rank 1's relay is joined to ours: the next to come is we */
@@ -211,6 +218,112 @@ static double tcp_stream(size_t n, int iters)
 	else
 		all_in(direct_fd, c, sizeof(c), 0);
 	return (bench_now_ns() - t) / iters;
+}
+
+/* Half of it by each of two connections, whichever has room, or bytes. */
+static double tcp_stream_two(size_t n, int iters)
+{
+	const int fd[2] = { direct_fd, second_fd };
+	double t = bench_now_ns();
+	char c[8] = "";
+
+	for (int i = 0; i < iters; i++) {
+		size_t at[2] = { 0, n / 2 };
+		const size_t end[2] = { n / 2, n };
+
+		while (at[0] < end[0] || at[1] < end[1]) {
+			struct pollfd p[2] = { { .fd = fd[0] }, { .fd = fd[1] } };
+
+			for (int k = 0; k < 2; k++) {
+				ssize_t m = 0;
+
+				if (at[k] < end[k] && rank)
+					m = recv(fd[k], rbuf + at[k], end[k] - at[k], MSG_DONTWAIT);
+				else if (at[k] < end[k])
+					m = send(fd[k], sbuf + at[k], end[k] - at[k], MSG_DONTWAIT | MSG_NOSIGNAL);
+				if ((m < 0 && errno != EAGAIN && errno != EINTR) || (rank && !m && at[k] < end[k]))
+					bench_die("portals_net: two connections: %s", strerror(errno));
+				at[k] += m > 0 ? (size_t)m : 0;
+				p[k].events = at[k] == end[k] ? 0 : rank ? POLLIN : POLLOUT;
+			}
+			if (at[0] < end[0] || at[1] < end[1])
+				poll(p, 2, -1);
+		}
+	}
+	if (rank)
+		all_out(direct_fd, c, sizeof(c));
+	else
+		all_in(direct_fd, c, sizeof(c), 0);
+	return (bench_now_ns() - t) / iters;
+}
+
+/* What the kernel says of sends that have ended, waiting for one if @wait: how many. @copied: of them with a copy. */
+static unsigned sends_ended(int wait, unsigned *copied)
+{
+	unsigned ended = 0;
+
+	for (;;) {
+		char room[256];
+		struct msghdr m = { .msg_control = room, .msg_controllen = sizeof(room) };
+		struct pollfd p = { .fd = direct_fd };
+
+		if (recvmsg(direct_fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+			if (ended || !wait)
+				return ended;
+			poll(&p, 1, 10);	/* POLLERR comes unasked */
+			continue;
+		}
+		for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h)) {
+			struct sock_extended_err e;
+
+			memcpy(&e, CMSG_DATA(h), sizeof(e));
+			if (e.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+				continue;
+			ended += e.ee_data - e.ee_info + 1;
+			if (e.ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+				*copied += e.ee_data - e.ee_info + 1;
+		}
+	}
+}
+
+/* The memory is the program's again at the end only. 0: the kernel has no such thing. @copied: the part of sends with one. */
+static double tcp_stream_zc(size_t n, int iters, double *copied)
+{
+	double t = bench_now_ns();
+	unsigned sends = 0, ended = 0, with_copy = 0;
+	char c[8] = "";
+	int one = 1;
+
+	if (!rank && setsockopt(direct_fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		one = 0;
+	for (int i = 0; i < iters; i++) {
+		if (rank)
+			all_in(direct_fd, rbuf, n, 0);
+		for (size_t at = 0; !rank && at < n;) {
+			ssize_t k = send(direct_fd, sbuf + at, n - at, MSG_NOSIGNAL | (one ? MSG_ZEROCOPY : 0));
+
+			if (k < 0 && errno == ENOBUFS) {	/* so much may be locked, and no more */
+				ended += sends_ended(1, &with_copy);
+				continue;
+			}
+			if (k < 0 && errno != EINTR)
+				bench_die("portals_net: send with MSG_ZEROCOPY: %s", strerror(errno));
+			sends += k > 0;
+			at += k > 0 ? (size_t)k : 0;
+		}
+		ended += !rank && one ? sends_ended(0, &with_copy) : 0;
+	}
+	while (!rank && one && ended < sends)
+		ended += sends_ended(1, &with_copy);
+	if (rank)
+		all_out(direct_fd, c, sizeof(c));
+	else
+		all_in(direct_fd, c, sizeof(c), 0);
+	*copied = sends ? 100. * with_copy / sends : 0;
+	t = (bench_now_ns() - t) / iters;
+	one = 0;
+	setsockopt(direct_fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
+	return t;
 }
 
 /* ---- Portals ---- */
@@ -317,10 +430,15 @@ static double put_stream_away(size_t n, int iters, double *hit)
 static int rounds;
 static int quick;
 
-static void note(const char *name, size_t n, double *v)
+static void note_unit(const char *name, size_t n, double *v, const char *unit)
 {
 	if (!rank)
-		bench_record(name, n, bench_median(v, rounds), "ns");
+		bench_record(name, n, bench_median(v, rounds), unit);
+}
+
+static void note(const char *name, size_t n, double *v)
+{
+	note_unit(name, n, v, "ns");
 }
 
 static void setup(void)
@@ -332,8 +450,10 @@ static void setup(void)
 	if (size != 2)
 		bench_die("portals_net: run it on 2 ranks (this is a job of %u)", size);
 	peer = id_of(!rank);
-	if (peer.nid == id_of(rank).nid)
-		bench_die("portals_net: run it on 2 nodes, such as virtual ones (aprun -n 2 -N 1)");
+	if (!node && peer.nid == id_of(rank).nid)
+		bench_die("portals_net: run it on 2 nodes, such as virtual ones (aprun -n 2 -N 1); or --node");
+	if (node && peer.nid != id_of(rank).nid)
+		bench_die("portals_net: --node is for 2 ranks of one node");
 	sbuf = calloc(1, MAX + 64);
 	rbuf = calloc(1, MAX + 64);
 	if (!sbuf || !rbuf)
@@ -352,56 +472,71 @@ static void setup(void)
 int main(int argc, char **argv)
 {
 	int json = bench_flag(argc, argv, "--json");
-	double v[REPS], w[REPS], x[REPS];
+	double v[REPS], w[REPS], x[REPS], y[REPS], z[REPS];
 	size_t long_ = 1 << 20;
 	int few, many;
 
 	quick = bench_flag(argc, argv, "--quick");
+	node = bench_flag(argc, argv, "--node");
 	rounds = quick ? 3 : REPS;
 	few = quick ? 32 : 200;
 	many = quick ? 500 : 3000;
 	setup();
-	if (bench_args(argc, argv, rank == 0, "--json --quick", "", "")) {
+	if (bench_args(argc, argv, rank == 0, "--json --quick --node", "", "")) {
 		finish();
 		return 2;
 	}
 	bench_pin((int)rank);
 	check(PtlRtBarrier_np());	/* what comes before there is an entry for it is lost */
-	connections();
+	if (!node)
+		connections();
 	barrier();
 	if (!rank)
 		bench_begin("portals_net", json);
 	/* in turns, so that both see the same machine */
 	for (int r = 0; r < rounds; r++) {
-		v[r] = tcp_pingpong(direct_fd, 8, many, MSG_DONTWAIT);
+		v[r] = node ? 0 : tcp_pingpong(direct_fd, 8, many, MSG_DONTWAIT);
 		barrier();
 		w[r] = put_pingpong(8, many, 0);
 		barrier();
 	}
-	note("tcp", 8, v);
+	if (!node)
+		note("tcp", 8, v);
 	note("put", 8, w);
 	for (int r = 0; r < rounds; r++) {
-		v[r] = tcp_pingpong(direct_fd, 8, many, 0);
+		v[r] = node ? 0 : tcp_pingpong(direct_fd, 8, many, 0);
 		barrier();
 		w[r] = put_pingpong(8, many, 1);
 		barrier();
-		x[r] = tcp_pingpong(relay_fd, 8, many / 2, 0);
+		x[r] = node ? 0 : tcp_pingpong(relay_fd, 8, many / 2, 0);
 		barrier();
 	}
-	note("tcp_wait", 8, v);
+	if (!node) {
+		note("tcp_wait", 8, v);
+		note("tcp_relay", 8, x);
+	}
 	note("put_wait", 8, w);
-	note("tcp_relay", 8, x);
 	for (size_t n = 8; n <= MAX; n = n == 8 ? long_ : 4 * n) {
 		int iters = n == 8 ? 2 * many : n == long_ ? few : few / 4;
 
 		for (int r = 0; r < rounds; r++) {
-			v[r] = n == 8 ? 0 : tcp_stream(n, iters);
+			v[r] = node || n == 8 ? 0 : tcp_stream(n, iters);
 			barrier();
 			w[r] = put_stream(n, iters);
 			barrier();
+			if (node || n == 8)
+				continue;
+			x[r] = tcp_stream_two(n, iters);
+			barrier();
+			y[r] = tcp_stream_zc(n, iters, &z[r]);
+			barrier();
 		}
-		if (n != 8)
+		if (!node && n != 8) {
 			note("tcp_stream", n, v);
+			note("tcp_stream_two", n, x);
+			note("tcp_stream_zc", n, y);
+			note_unit("tcp_zc_copied", n, z, "%");
+		}
 		note("put_stream", n, w);
 	}
 	for (int r = 0; r < rounds; r++) {
@@ -423,9 +558,12 @@ int main(int argc, char **argv)
 	if (!rank)
 		bench_end();
 	barrier();
-	close(direct_fd);
-	close(relay_fd);
-	while (!rank && wait(NULL) > 0)
+	if (!node) {
+		close(direct_fd);
+		close(second_fd);
+		close(relay_fd);
+	}
+	while (!rank && !node && wait(NULL) > 0)
 		;
 	finish();
 	return 0;

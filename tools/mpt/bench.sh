@@ -7,7 +7,8 @@
 #					of DART with DART built by that mpicc, in build/dart/LIB
 
 BENCH_OURS="handover smartmap_pingpong portals_pingpong portals_match portals_rate portals_copy portals_many portals_locks portals_overlap harm"
-BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap"	# one program, by way of each network NAL
+# one program, by way of each NAL: an interrupt thread; an engine, where ranks that poll help; the engine alone; one node
+BENCH_OURS="$BENCH_OURS portals_net_gp portals_net_ap portals_net_off portals_net_smartmap"
 BENCH_OURS="$BENCH_OURS portals_crossover"		# portals_overlap, more lengths and less about each
 BENCH_MPI="mpi_p2p mpi_coll mpi_imb mpi_rate mpi_queue mpi_rma mpi_halo mpi_job mpi_copy"
 BENCH_SHMEM="shmem_put shmem_bw shmem_gups shmem_stencil shmem_coll"
@@ -102,6 +103,10 @@ bench_run()
 		else
 			"$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/$name" "$@"
 		fi ;;
+	portals_net_off)	# who waits looks at nothing, and sleeps at once
+		PTL_NAL=ap PTL_NIC_POLL=0 PTL_SPIN=0 "$BUILD/bin/aprun" -n 2 -N 1 "$BUILD/make/tests/bench/portals_net" "$@" ;;
+	portals_net_smartmap)
+		"$BUILD/bin/aprun" -n 2 "$BUILD/make/tests/bench/portals_net" --node "$@" ;;
 	portals_net_*)
 		PTL_NAL=${name##*_} "$BUILD/bin/aprun" -n 2 -N 1 "$BUILD/make/tests/bench/portals_net" "$@" ;;
 	portals_crossover)

@@ -376,8 +376,9 @@ cmd_eval()
 		one $r ours 2 portals_match 60 "${qa[@]+"${qa[@]}"}"
 		if [ -z "$quick" ] || [ $r -eq 1 ]; then
 			one $r ours 2 portals_copy 120 "${qa[@]+"${qa[@]}"}"
-			one $r ours 2 portals_net_gp 60 "${qa[@]+"${qa[@]}"}"
-			one $r ours 2 portals_net_ap 60 "${qa[@]+"${qa[@]}"}"
+			for way in gp ap off smartmap; do
+				one $r ours 2 portals_net_$way 60 "${qa[@]+"${qa[@]}"}"
+			done
 		fi
 		one $r ours-off 2 portals_pingpong 120 "${qa[@]+"${qa[@]}"}"
 		for lib in "${LIBS[@]}"; do

@@ -413,12 +413,20 @@ figure_self("copy_$_", 'portals_copy', $_, 1, [$_, 100], 1.2, "./mpt bench porta
 # Between two nodes of this machine: an engine for each against TCP between the same two processes, in the same run.
 my $net = './mpt bench portals_net_ap';
 figure_self('net_ap_put_8B', 'portals_net_ap', 'put', 8, ['tcp', 8], 1.5, $net);
-figure_self('net_ap_put_8B_asleep', 'portals_net_ap', 'put_wait', 8, ['tcp_relay', 8], 1.25, $net);
+# The engine does all of it, and both ranks sleep (PTL_NIC_POLL=0, PTL_SPIN=0): four processes, as the relay is.
+figure_self('net_off_put_8B_asleep', 'portals_net_off', 'put_wait', 8, ['tcp_relay', 8], 1.25, './mpt bench portals_net_off');
 figure_self('net_ap_stream_' . size_name($_), 'portals_net_ap', 'put_stream', $_, ['tcp_stream', $_], 1 / 0.85, $net) for 1 << 20, 4 << 20;
 figure_self('net_ap_away_8B', 'portals_net_ap', 'put_stream_away', 8, ['put_stream', 8], 1.1, $net);
+# Several streams and MSG_ZEROCOPY, which the transport has not: what they would bring here.
+figure_self("net_$_->[0]_" . size_name($_->[1]), 'portals_net_ap', $_->[0], $_->[1], ['tcp_stream', $_->[1]], undef, $net)
+	for map { my $n = $_; ['tcp_stream_two', $n], ['tcp_stream_zc', $n] } 1 << 20, 4 << 20;
+for my $way ('ap', 'off', 'smartmap') {
+	figure_abs("net_${way}_${_}_8B", 'ours', "portals_net_$way", $_, 8, undef, "./mpt bench portals_net_$way") for 'put', 'put_wait', 'put_stream', 'put_stream_away';
+	figure_abs("net_${way}_stream_time_" . size_name($_), 'ours', "portals_net_$way", 'put_stream', $_, undef, "./mpt bench portals_net_$way") for 1 << 20, 4 << 20;
+}
 figure_abs("net_gp_${_}_8B", 'ours', 'portals_net_gp', $_, 8, undef, './mpt bench portals_net_gp') for 'put', 'put_wait', 'put_stream', 'put_stream_away';
 figure_abs("net_gp_stream_" . size_name($_), 'ours', 'portals_net_gp', 'put_stream', $_, undef, './mpt bench portals_net_gp') for 1 << 20, 4 << 20;
-figure_self("net_${_}_stolen", "portals_net_$_", 'compute_hit', 0, ['compute', 0], undef, "./mpt bench portals_net_$_") for 'gp', 'ap';
+figure_self("net_${_}_stolen", "portals_net_$_", 'compute_hit', 0, ['compute', 0], undef, "./mpt bench portals_net_$_") for 'gp', 'ap', 'off', 'smartmap';
 # SHMEM: what the processor does by itself is the measure.
 my $shmem = './mpt bench shmem_';
 my @shmem_sizes = map { 256 * 4 ** $_ } 0 .. 9;
@@ -852,6 +860,22 @@ push @sections, ['Point to point', 'Two ranks on two cores, half round trips; me
 if (my @over = grep { $data{$_}{mpi_net} } 'ours-ap', 'ours-gp', 'mpich-tcp', 'openmpi-tcp') {
 	push @sections, ['Between nodes', 'Two ranks, each a (virtual) node of its own, by TCP over the loopback device; the shared memory of the peers is off.',
 		plot('MPI latency between nodes: half round trip', 'message length', 'microseconds', series('mpi_net', 'latency', 1e-3, @over))];
+}
+if (my @ways = grep { $data{ours}{"portals_net_$_->[0]"} } ['smartmap', 'SMARTMAP (one node)'], ['ap', 'engine, ranks help'],
+    ['off', 'engine alone'], ['gp', 'interrupt thread']) {
+	my @rows = (['half round trip of 8 bytes, both polling', 'put', 8], ['the same, both asleep', 'put_wait', 8],
+		    ['each of a stream of 8 bytes, taken', 'put_stream', 8], ['the same, the target computing', 'put_stream_away', 8],
+		    ['each of a stream of 1 MiB', 'put_stream', 1 << 20], ['each of a stream of 4 MiB', 'put_stream', 4 << 20]);
+	my $cell = sub { '<td class="n">' . h(quantity($_[0], $_[1] // 'ns')) . '</td>' };
+	push @sections, ['One message, three ways', 'PtlPut through shared memory, by an engine for each node, by an interrupt thread in each ' .
+		'process; the last two by TCP over the loopback device. Stolen: what a computation at the target takes longer while messages ' .
+		'come in' . ($cpus < 4 ? "; with $cpus cores the engine, the thread and the target share them." : '.'),
+		'<table><tr><th></th>' . join('', map { '<th>' . h($_->[1]) . '</th>' } @ways) . "</tr>\n" .
+		join('', map { my $r = $_; '<tr><td>' . h($r->[0]) . '</td>' .
+			join('', map { $cell->(value_of('ours', "portals_net_$_->[0]", @$r[1, 2])) } @ways) . "</tr>\n" } @rows) .
+		'<tr><td>stolen from the target</td>' . join('', map {
+			my ($hit, $alone) = (value_of('ours', "portals_net_$_->[0]", 'compute_hit', 0), value_of('ours', "portals_net_$_->[0]", 'compute', 0));
+			'<td class="n">' . (defined $hit && $alone ? sprintf('%.0f %%', 100 * ($hit / $alone - 1)) : '-') . '</td>' } @ways) . "</tr></table>\n"];
 }
 if ($data{ours}{portals_locks}) {
 	for my $part (['each rank puts to the next one', 'ring'], ['all others put to one entry of rank 0', 'one']) {

@@ -59,8 +59,8 @@ const char *tcp_why(const struct tcp_out *o, char text[TCP_WHY_TEXT])
 		snprintf(text, TCP_WHY_TEXT, "the process there cannot let anybody in: %s", strerror((int)o->why_is));
 		break;
 	case TCP_WHY_STRANGE:
-		snprintf(text, TCP_WHY_TEXT, "what listens there is no process of a Portals job (it begins with 0x%08x)",
-			 o->why_is);
+		snprintf(text, TCP_WHY_TEXT, "what listens there is no process of a Portals job (it begins with "
+			 "0x%08x)", o->why_is);
 		break;
 	case TCP_WHY_VERSION:
 		snprintf(text, TCP_WHY_TEXT, "another version of the library: the process there speaks version %u of "
