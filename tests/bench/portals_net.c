@@ -286,7 +286,10 @@ static unsigned sends_ended(int wait, unsigned *copied)
 	}
 }
 
-/* The memory is the program's again at the end only. 0: the kernel has no such thing. @copied: the part of sends with one. */
+/*
+ * The memory is the program's again at the end only. @copied: the part of the sends, in percent, that the kernel says
+ * were copied after all.
+ */
 static double tcp_stream_zc(size_t n, int iters, double *copied)
 {
 	double t = bench_now_ns();

@@ -94,6 +94,11 @@ run halo --rounds 1 --only halo2
 grep -q '^16 4 mpi_halo --dims 2 .*nal=gp smartmap=try' "$work/runs" && grep -q 'nal=gp smartmap=no' "$work/runs" &&
 	[ "$(head -n 1 "$BUILD/placement/halo2.tsv")" = "$(printf 'bytes\tgp+smartmap\tgp\tap+smartmap\tap')" ]
 ok $? a_column_for_each_network_with_smartmap_and_without
+run halo --rounds 1 --only halo2 --links 1000:50
+[ $? = 0 ] && grep -q 'mpi_halo .*links=1000:50 nal=gp' "$work/runs" && ! grep -q 'nal=ap' "$work/runs" &&
+	[ "$(head -n 1 "$BUILD/placement/halo2.tsv")" = "$(printf 'bytes\tgp+smartmap\tgp')" ] &&
+	grep -q 'no column for PTL_NAL=ap' "$work/out" "$work/err"
+ok $? with_links_there_are_columns_only_for_the_network_that_models_them
 run placement -n 4 -N 4
 [ $? != 0 ] && grep -q 'are on one node' "$work/err"
 ok $? ranks_of_one_node_are_refused

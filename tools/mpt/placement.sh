@@ -256,6 +256,11 @@ cmd_halo()
 		case $b in halo2|halo3) ;; *) die "halo: there are halo2 and halo3, not '$b'" ;; esac
 	done
 	for nal in $HALO_NALS; do
+		if [ "$nal $links" != "$nal none" ] && [ "$nal" != gp ]; then	# PtlNIInit() would refuse it
+			note "no column for PTL_NAL=$nal: the model of links (--links) is the interrupt thread's" \
+				"(PTL_NAL=gp)"
+			continue
+		fi
 		columns="$columns $nal+smartmap:PTL_NAL=$nal,PTL_SMARTMAP=try $nal:PTL_NAL=$nal,PTL_SMARTMAP=no"
 	done
 	place_begin
