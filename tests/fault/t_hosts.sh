@@ -153,6 +153,14 @@ whole)
 		job $((2 * each)) $each "$P3_BUILD/tests/api/t_$t"; ok $? "t_$t on two hosts ($nal)"
 		lines "t_all_rules_of_$t ($nal)"
 	done
+	mpicc=${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpicc}
+	if [ -x "$mpicc" ]; then
+		"$mpicc" -O2 -pthread "$P3_SRC/tests/mpich/t_order.c" -o mpi >out.cc 2>&1 && job 4 2 ./mpi && quiet
+		ok $? "t_an_mpi_program_on_two_hosts ($nal)"
+	else
+		n=$((n + 1))
+		echo "ok $n - t_an_mpi_program_on_two_hosts ($nal) # SKIP no mpicc of ours (./mpt build)"
+	fi
 	export T_PATH=$([ "$nal" = ap ] && echo ap || echo net)
 	job 2 1 "$P3_BUILD/tests/conform/t_conform"; ok $? "t_conform on two hosts ($nal)"
 	lines "t_all_scripts ($nal)" ;;
