@@ -27,7 +27,6 @@
 #define AP_ROOT_CARD	1		/* smartmap_publish() of local rank 0 */
 #define AP_OPS		16384U		/* calls of a rank that have not ended; a power of two */
 #define AP_BUFS		1024U		/* of these, puts of more than FR_SMALL bytes that are copied */
-#define AP_SHARE	2U		/* one target may have a half of either */
 #define AP_PARK		(1U << 20)	/* bytes of frames that wait for a rank */
 #define AP_SMALL	1024U		/* such a frame is kept in a small place */
 

@@ -96,13 +96,27 @@ static void collect(struct ap *ap)
 	}
 }
 
+/*
+ * A target may have as many as are left, of calls and of buffers: a half of all, when it is alone. Of n that take
+ * nothing any more each ends with a part of n + 1, and as much is left to those who do.
+ */
+static bool op_free(const struct ap *ap, uint32_t far)
+{
+	return ap->out[far].ops < ap->n_free_op + AP_OPS - ap->fresh_op;
+}
+
+static bool buf_free(const struct ap *ap, uint32_t far)
+{
+	return ap->out[far].bufs < ap->n_free_buf + AP_BUFS - ap->fresh_buf;
+}
+
 static struct ap_op *op_get(struct ap *ap, uint32_t far)
 {
 	uint32_t i;
 
-	if (ap->out[far].ops >= AP_OPS / AP_SHARE || (!ap->n_free_op && ap->fresh_op == AP_OPS)) {
+	if (!op_free(ap, far)) {
 		collect(ap);
-		if (ap->out[far].ops >= AP_OPS / AP_SHARE || (!ap->n_free_op && ap->fresh_op == AP_OPS))
+		if (!op_free(ap, far))
 			return NULL;
 	}
 	if (!ap->n_free_op)
@@ -129,9 +143,9 @@ static uint8_t *room(void *arg, uint64_t len)
 		return o->op->small;
 	}
 	if (!o->op->buf) {
-		if (ap->out[o->op->far].bufs >= AP_BUFS / AP_SHARE || (!ap->n_free_buf && ap->fresh_buf == AP_BUFS))
+		if (!buf_free(ap, o->op->far))
 			collect(ap);
-		if (ap->out[o->op->far].bufs >= AP_BUFS / AP_SHARE || (!ap->n_free_buf && ap->fresh_buf == AP_BUFS))
+		if (!buf_free(ap, o->op->far))
 			return NULL;
 		o->op->buf = 1 + (ap->n_free_buf ? ap->free_buf[--ap->n_free_buf] : ap->fresh_buf++);
 		ap->out[o->op->far].bufs++;

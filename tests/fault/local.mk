@@ -10,12 +10,13 @@ P3_TESTS += fault/kill:tests/fault/t_kill.sh:limit=300 \
 
 # The same between nodes, and for longer than one who is dead is waited for.
 check_PROGRAMS += tests/fault/t_stopped
-tests_fault_t_stopped_SOURCES = tests/fault/t_stopped.c tests/api/ptl.h
+tests_fault_t_stopped_SOURCES = tests/fault/t_stopped.c tests/api/engine.h tests/api/ptl.h
 tests_fault_t_stopped_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_stopped_LDADD = $(T_LIBS)
 P3_TESTS += fault/stop-nodes:tests/fault/t_stop.sh:limit=120,args=nodes \
-	fault/vanish:tests/fault/t_vanish.sh:warns \
-	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1
+	fault/vanish:tests/fault/t_vanish.sh:warns fault/vanish-ap:tests/fault/t_vanish.sh:warns,args=ap \
+	fault/stopped:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1 \
+	fault/stopped-ap:tests/fault/t_stopped:ranks=4,pernode=1,killed=2,env=PTL_INIT_TIMEOUT_S=1+PTL_NAL=ap
 
 # What was left to an owner that dies.
 check_PROGRAMS += tests/fault/t_owner
@@ -36,7 +37,7 @@ endif
 
 # The one who lets others in has no descriptor left.
 check_PROGRAMS += tests/fault/t_descriptors
-tests_fault_t_descriptors_SOURCES = tests/fault/t_descriptors.c tests/api/ptl.h
+tests_fault_t_descriptors_SOURCES = tests/fault/t_descriptors.c tests/api/engine.h tests/api/ptl.h
 tests_fault_t_descriptors_CPPFLAGS = $(T_CPPFLAGS)
 tests_fault_t_descriptors_LDADD = $(T_LIBS)
 P3_TESTS += $(foreach nal,gp ap,\

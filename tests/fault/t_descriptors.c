@@ -6,8 +6,7 @@
  * its engine (PTL_NAL=ap), before anybody has connected. Rank 0 does not wait in silence: what it has sent arrives when
  * there is a descriptor again, without a turn of anybody's meanwhile; or, with "never" and PTL_INIT_TIMEOUT_S=1, ends.
  */
-#include "../api/ptl.h"
-#include "smartmap.h"
+#include "../api/engine.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -17,11 +16,6 @@
 static char buf[64];
 static pid_t victim;
 static struct rlimit was;
-
-static bool is_ap(void)
-{
-	return getenv("PTL_NAL") && !strcmp(getenv("PTL_NAL"), "ap");
-}
 
 /* The first number that is free in another process. */
 static unsigned first_free(pid_t pid)
@@ -48,16 +42,14 @@ static void take_all(void)
 {
 	struct rlimit none;
 
-	victim = is_ap() ? (pid_t)smartmap_pid(smartmap_size()) : getpid();
-	if (victim <= 1)
-		bail("no engine");
+	victim = p_engine() ? p_engine() : getpid();
 	if (prlimit(victim, RLIMIT_NOFILE, NULL, &was))
 		bail("prlimit: %s", strerror(errno));
 	none = was;
-	none.rlim_cur = is_ap() ? first_free(victim) : 60;
+	none.rlim_cur = p_engine() ? first_free(victim) : 60;
 	if (prlimit(victim, RLIMIT_NOFILE, &none, NULL))
 		bail("prlimit: %s", strerror(errno));
-	while (!is_ap() && dup(0) >= 0)
+	while (!p_engine() && dup(0) >= 0)
 		;
 }
 
@@ -126,7 +118,7 @@ static void t_who_connects_is_let_in_as_soon_as_there_is_a_descriptor(void)
 	FILE *stat;
 
 	if (t_rank()) {
-		stat = stat_of(is_ap() ? (pid_t)smartmap_pid(smartmap_size()) : getpid());
+		stat = stat_of(p_engine() ? p_engine() : getpid());
 		take_all();
 		t_barrier();
 		used = -cpu(stat);

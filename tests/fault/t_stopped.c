@@ -4,10 +4,11 @@
  *
  * Rank 1 is stopped before anybody has sent to it, rank 2 with its connections full: neither is taken for dead, no
  * call waits for them, rank 3 is reached as ever, and all arrives when they go on. Then rank 2 is stopped and killed:
- * that is noticed. T_STOP_S: for how long; PTL_INIT_TIMEOUT_S=1, with which a machine that vanishes is given up after
- * five seconds and a connection after one. "vanish" (t_vanish.sh): one does.
+ * that is noticed. By way of engines (PTL_NAL=ap) a rank and its engine are stopped, and killed, together. T_STOP_S:
+ * for how long; PTL_INIT_TIMEOUT_S=1, with which a machine that vanishes is given up after five seconds and a connection
+ * after one. "vanish" (t_vanish.sh): one does.
  */
-#include "../api/ptl.h"
+#include "../api/engine.h"
 
 #include <signal.h>
 
@@ -30,9 +31,23 @@ static int put(ptl_handle_md_t md, ptl_size_t len, int to, ptl_ack_req_t ack)
 	return rc == PTL_OK;
 }
 
-static pid_t pid_of(int rank)
+enum { ENGINES = 16 };			/* words of the page: from here on engines' pids; before, the ranks' */
+
+static void tell_pids(void)
 {
-	return (pid_t)atomic_load(t_word(rank));
+	atomic_store(t_word(t_rank()), getpid());
+	atomic_store(t_word(ENGINES + t_rank()), (uint64_t)p_engine());
+}
+
+/* To all of a rank: the process, and its engine, if it has one. */
+static void send_signal(int rank, int sig)
+{
+	for (int i = 0; i <= ENGINES; i += ENGINES) {
+		pid_t pid = (pid_t)atomic_load(t_word(i + rank));
+
+		if (pid)
+			CHECK_INT(kill(pid, sig), 0);
+	}
 }
 
 /* Wait for @n acknowledgements, all good or (what ends for want of one, too) with @fail. How many came. */
@@ -72,13 +87,12 @@ static void entry(void)
 }
 
 /* Stopped, as the kernel sees it. */
-static void stop(int rank)
+static void stop_one(pid_t pid)
 {
 	char path[40], c = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid_of(rank));
-	CHECK_INT(kill(pid_of(rank), SIGSTOP), 0);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	while (c != 'T') {
 		f = fopen(path, "re");
 		REQUIRE(f);
@@ -89,14 +103,23 @@ static void stop(int rank)
 	}
 }
 
+static void stop(int rank)
+{
+	send_signal(rank, SIGSTOP);
+	stop_one((pid_t)atomic_load(t_word(rank)));
+	if (atomic_load(t_word(ENGINES + rank)))
+		stop_one((pid_t)atomic_load(t_word(ENGINES + rank)));
+}
+
 static void t_who_is_stopped_is_not_dead(void)
 {
 	const char *s = getenv("T_STOP_S");
 	double begin, stay = s ? atof(s) : 7;
 	unsigned n[4] = { 0 }, refused = 0;
 	ptl_handle_md_t md;
+	long kb;
 
-	atomic_store(t_word(t_rank()), getpid());
+	tell_pids();
 	entry();
 	t_barrier();
 	if (t_rank()) {
@@ -108,6 +131,7 @@ static void t_who_is_stopped_is_not_dead(void)
 	n[STOPPED] += (unsigned)put(md, 8, STOPPED, PTL_ACK_REQ);	/* that connection is there */
 	CHECK_INT(acks(n[STOPPED], 20, 0), n[STOPPED]);
 	n[STOPPED] = 0;
+	kb = p_engine_kb();
 	stop(STOPPED);
 	begin = t_now();
 	for (int i = 0; i < 8; i++) {			/* more than its kernel takes, and then short ones */
@@ -132,8 +156,11 @@ static void t_who_is_stopped_is_not_dead(void)
 		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
 	}
 	CHECK(longest < 0.5);
-	kill(pid_of(STOPPED), SIGCONT);
-	kill(pid_of(STOPPED_EARLY), SIGCONT);
+	if (kb > 0)
+		diag("our engine has %ld kB, and had %ld before", p_engine_kb(), kb);
+	CHECK(p_engine_kb() - kb < 4096);		/* nor does it grow with what they do not take */
+	send_signal(STOPPED, SIGCONT);
+	send_signal(STOPPED_EARLY, SIGCONT);
 	CHECK_INT(acks(n[STOPPED] + n[STOPPED_EARLY], 20, 0), n[STOPPED] + n[STOPPED_EARLY]);
 	OK(PtlMDUnlink(md));
 	t_barrier();
@@ -153,7 +180,7 @@ static void t_who_dies_while_stopped_is_noticed(void)
 	stop(STOPPED);
 	for (int i = 0; i < 8; i++)
 		n += (unsigned)put(md, LONG, STOPPED, PTL_ACK_REQ);
-	CHECK_INT(kill(pid_of(STOPPED), SIGKILL), 0);
+	send_signal(STOPPED, SIGKILL);
 	CHECK_INT(acks(n, 10, PTL_NI_DIED_NP), n);
 	OK(PtlMDUnlink(md));
 }
@@ -165,7 +192,7 @@ static void t_a_machine_that_vanishes_is_noticed(void)
 	ptl_handle_md_t md;
 	unsigned n = 0;
 
-	atomic_store(t_word(t_rank()), getpid());
+	tell_pids();
 	entry();
 	t_barrier();
 	if (t_rank() == STOPPED)
@@ -183,7 +210,7 @@ static void t_a_machine_that_vanishes_is_noticed(void)
 		CHECK_INT(acks(n, 30, PTL_NI_DIED_NP), n);
 		CHECK(t_now() - begin > 1 && t_now() - begin < 15);
 		diag("noticed after %.1f s", t_now() - begin);
-		CHECK_INT(kill(pid_of(STOPPED), SIGKILL), 0);
+		send_signal(STOPPED, SIGKILL);
 		OK(PtlMDUnlink(md));
 		atomic_store(t_word(8), 1);
 	}

@@ -37,7 +37,7 @@ P3_TESTS += stress/threads-1:tests/stress/t_threads:env=PTL_DUMP_SIGNAL=12 \
 	stress/update-4:tests/stress/t_conditional:ranks=4,limit=120,args=update
 
 # All to all, each byte looked at; T_SECONDS=600 for a soak. 64 ranks on eight virtual nodes, more ranks than cores.
-tests_stress_t_soak_SOURCES = tests/stress/t_soak.c tests/stress/stress.h tests/api/ptl.h
+tests_stress_t_soak_SOURCES = tests/stress/t_soak.c tests/stress/stress.h tests/api/engine.h tests/api/ptl.h
 tests_stress_t_soak_CPPFLAGS = $(T_CPPFLAGS)
 tests_stress_t_soak_LDADD = $(T_LIBS)
 soak = tests/stress/t_soak:limit=900,ranks

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "stress.h"
+#include "../api/engine.h"
 
 #define RANKS		128
 #define PT_SUM		5
@@ -154,7 +155,9 @@ static void t_every_byte_is_what_it_should_be(void)
 	const char *secs = getenv("T_SECONDS");
 	double until = t_now() + (secs ? atof(secs) : 2), give_up = until + 60;
 	uint64_t s = seed + (uint64_t)rank * 977, calls = 0, bytes = 0, sum;
+	double begin = t_now();
 	int busy = 0, got;
+	long kb = 0;
 
 	set_up();
 	t_barrier();
@@ -169,6 +172,8 @@ static void t_every_byte_is_what_it_should_be(void)
 		}
 		while ((got = event()) != -2)
 			busy -= got >= 0;
+		if (!kb && t_now() > begin + (until - begin) / 2)
+			kb = p_engine_kb();
 		if (t_now() > give_up) {
 			for (int r = 0; r < size; r++)
 				if (with[r].what)
@@ -178,6 +183,10 @@ static void t_every_byte_is_what_it_should_be(void)
 			break;
 		}
 		sched_yield();
+	}
+	if (kb > 0) {
+		diag("the engine has %ld kB, and had %ld at half time", p_engine_kb(), kb);
+		CHECK(p_engine_kb() - kb < 2048);
 	}
 	for (int r = 0; r < size; r++) {
 		calls += with[r].calls;
