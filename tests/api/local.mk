@@ -255,13 +255,16 @@ T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/waiters-net:tests/api/t_waiters:ranks=2,pernode=1,limit=120 api/init-net:tests/api/t_init:ranks=2,pernode=1 \
 	api/exit-net:tests/api/t_exit:ranks=4,pernode=1 api/torn-net:tests/api/t_torn:ranks=2,pernode=1,env=T_PUTS=100 \
 	api/home-net:tests/api/t_home:ranks=2,pernode=1 api/wild-net:tests/api/t_wild:ranks=2,pernode=1
-# Each of them with an interrupt thread in each process, and with an engine for each node.
+# Each of them with an interrupt thread in each process, and with an engine for each node; those of pairs of ranks, and
+# of seven, also with an engine that does all of it, where else a rank that polls does what it can. tests/verbs has them
+# over RDMA.
 comma = ,
-# the engine does all of it, or a rank that polls does what it can
-T_OFF = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 api/get-net:tests/api/t_get:ranks=2,pernode=1,limit=120 \
+T_NET_PAIRS = $(foreach t,$(T_NET),$(if $(findstring -net-,$(t)),,$(t))) \
 	api/nodes-net:tests/api/t_nodes:ranks=7,pernode=3,limit=120
-P3_TESTS += $(addsuffix $(comma)env=PTL_NAL=ap+PTL_NIC_POLL=0,$(subst -net,-ap-off,$(T_OFF)))
-P3_TESTS += $(T_NET) $(addsuffix $(comma)env=PTL_NAL=ap,$(subst -net,-ap,$(T_NET)))
+P3_TESTS += $(T_NET) $(addsuffix $(comma)env=PTL_NAL=ap,$(subst -net,-ap,$(T_NET))) \
+	$(foreach t,$(subst -net,-ap-off,$(T_NET_PAIRS)),$(t)$(comma)env=PTL_NAL=ap+PTL_NIC_POLL=0$(strip \
+		$(if $(filter api/put-% api/get-% api/nodes-%,$(t)),,$(comma)nosan))) \
+	api/conform-ap-off:tests/conform/t_conform:ranks=2,pernode=1,env=T_PATH=ap+PTL_NAL=ap+PTL_NIC_POLL=0
 P3_TESTS += api/nodes:tests/api/t_nodes:ranks=4,pernode=2,limit=120 \
 	api/nodes-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
 	api/nodes-refused:tests/api/t_nodes:ranks=4,pernode=2,args=refused,warns \

@@ -5,8 +5,8 @@
  * Rank 1 is stopped before anybody has sent to it, rank 2 with its connections full: neither is taken for dead, no
  * call waits for them, rank 3 is reached as ever, and all arrives when they go on. Then rank 2 is stopped and killed:
  * that is noticed. By way of engines (PTL_NAL=ap) a rank and its engine are stopped, and killed, together. T_STOP_S:
- * for how long; PTL_INIT_TIMEOUT_S=1, with which a machine that vanishes is given up after five seconds and a connection
- * after one. "vanish" (t_vanish.sh): one does.
+ * for how long; PTL_INIT_TIMEOUT_S=1, with which a machine that vanishes is given up after five seconds and a
+ * connection after one. "vanish" (t_vanish.sh): one does.
  */
 #include "../api/engine.h"
 

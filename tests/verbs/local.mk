@@ -8,27 +8,12 @@ tests_verbs_libibverbs_la_CPPFLAGS = $(T_CPPFLAGS)
 tests_verbs_libibverbs_la_LDFLAGS = $(AM_LDFLAGS) -rpath /nowhere -version-info 1:0:0
 T_SOFT = PTL_VERBS=yes+LD_LIBRARY_PATH=$(abs_top_builddir)/tests/verbs/.libs
 T_KILL = ranks=3,pernode=1,killed=1,warns,args=kill,nosan
-T_VERBS = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
-	api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240 \
-	api/match-net:tests/api/t_match:ranks=2,pernode=1,limit=120 \
-	api/get-net:tests/api/t_get:ranks=2,pernode=1,limit=120 \
-	api/iovec-net:tests/api/t_iovec:ranks=2,pernode=1,limit=120 \
-	api/update-net:tests/api/t_update:ranks=2,pernode=1,limit=120 \
-	api/eq-net:tests/api/t_eq:ranks=2,pernode=1,limit=120 \
-	api/bad-net:tests/api/t_bad:ranks=2,pernode=1,limit=120 \
-	api/swap-net:tests/api/t_swap:ranks=2,pernode=1,limit=120 \
-	api/rules-net:tests/api/t_rules:ranks=2,pernode=1,limit=120 \
-	api/polled-net:tests/api/t_polled:ranks=2,pernode=1,limit=120 \
-	api/busy-net:tests/api/t_busy:ranks=2,pernode=1,limit=120 \
-	api/nodes-net-7:tests/api/t_nodes:ranks=7,pernode=3,limit=120 \
-	api/exit-net:tests/api/t_exit:ranks=4,pernode=1 \
-	api/wild-net:tests/api/t_wild:ranks=2,pernode=1
-# By the engine, all; by a thread in each process, some.
+# The same list as over TCP (T_NET), by the engine and by a thread in each process.
+T_VERBS = $(T_NET_PAIRS) api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240
 P3_TESTS += $(addsuffix $(comma)nosan$(comma)env=PTL_NAL=ap+$(T_SOFT),$(subst -net,-ap-verbs,$(T_VERBS))) \
-	api/put-net-verbs:tests/api/t_put:ranks=2,pernode=1,limit=120,nosan,env=$(T_SOFT) \
-	api/get-net-verbs:tests/api/t_get:ranks=2,pernode=1,limit=120,nosan,env=$(T_SOFT) \
-	api/nodes-net-7-verbs:tests/api/t_nodes:ranks=7,pernode=3,limit=120,nosan,env=$(T_SOFT) \
-	api/conform-ap-verbs:tests/conform/t_conform:ranks=2,pernode=1,nosan,env=T_PATH=ap+PTL_NAL=ap+$(T_SOFT)
+	$(addsuffix $(comma)nosan$(comma)env=$(T_SOFT),$(subst -net,-net-verbs,$(T_VERBS))) \
+	api/conform-ap-verbs:tests/conform/t_conform:ranks=2,pernode=1,nosan,env=T_PATH=ap+PTL_NAL=ap+$(T_SOFT) \
+	api/conform-net-verbs:tests/conform/t_conform:ranks=2,pernode=1,nosan,env=T_PATH=net+$(T_SOFT)
 check_PROGRAMS += tests/verbs/t_ctl tests/verbs/t_reg tests/verbs/t_long
 tests_verbs_t_ctl_SOURCES = tests/verbs/t_ctl.c nal/transport/verbs/vb_ctl.c nal/transport/tcp/tcp_auth.c
 tests_verbs_t_ctl_CPPFLAGS = $(T_CPPFLAGS)
