@@ -14,7 +14,7 @@ EXTRA_DIST += mpt tools/mpt/lib.sh tools/mpt/deps.sh tools/mpt/build.sh tools/mp
 	tools/mpt/eval.sh tools/mpt/placement.sh tools/mpt/report.pl tools/mpt/mpi_bars.pl tools/mpt/papers.pl tools/mpt/causes tools/mpt/readme_check.sh
 P3_TESTS += readme/readme:tools/mpt/readme_check.sh:limit=180
 P3_TESTS += unit/report:tests/bench/t_report.sh
-P3_TESTS += unit/placement:tests/bench/t_placement.sh:nosan
+P3_TESTS += unit/placement:tests/bench/t_placement.sh:nosan,limit=180
 EXTRA_DIST += tests/bench/t_report.sh  tests/bench/t_placement.sh
 
 tests_bench_handover_SOURCES = tests/bench/handover.c tests/bench/bench.h

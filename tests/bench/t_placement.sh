@@ -105,5 +105,23 @@ ok $? ranks_of_one_node_are_refused
 run placement --only fish
 [ $? != 0 ] && grep -q "no benchmark 'fish'" "$work/err"
 ok $? an_unknown_benchmark_is_refused
+# The model itself, by real ranks: links so slow that no busy machine hides them. "Two ranks on two nodes" as above.
+mpi=${MPT_BUILD:+$MPT_BUILD/mpich-portals/bin/mpicc}
+if [ -x "$mpi" ] && [ -x "$MPT_BUILD/bin/aprun" ] && grep -q 'define HAVE_LIBEV' "$P3_BUILD/config.h"; then
+	rm -f "$BUILD/bin/aprun"
+	printf '#!/bin/sh\nexec "%s" -cc none "$@"\n' "$MPT_BUILD/bin/aprun" >"$BUILD/bin/aprun"
+	chmod +x "$BUILD/bin/aprun"
+	"$mpi" -std=gnu11 -O2 -w -pthread -I"$src/tests/bench" -o "$BUILD/bench/ours/mpi_imb" \
+		"$src/tests/bench/mpi_imb.c"
+	PLACE=$BUILD/placement PLACE_LIMIT=60 BENCH_LINE=$work/line
+	unset PTL_NAL
+	(place_check 20000:5) >"$work/out" 2>&1
+	ok $? real_ranks_find_the_links_that_were_asked_for
+	sed 's/^/# /' "$work/out" >&2
+else
+	n=$((n + 1))
+	echo "ok $n - real_ranks_find_the_links_that_were_asked_for # SKIP no mpicc of ours, or no network" \
+		"(./mpt build)"
+fi
 echo "1..$n"
 exit $bad
