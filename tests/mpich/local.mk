@@ -9,5 +9,5 @@ P3_TESTS += mpich/abi:tests/mpich/abi:limit=500 mpich/pgas:tests/mpich/pgas:limi
 P3_TESTS += mpich/suite:tests/mpich/suite:limit=900,args=pt2pt+rma
 mpich_modes = --quick+--mode+default+--mode+off+--mode+hybrid+--mode+nodes+--mode+kernel
 P3_TESTS += mpich/modes:tests/mpich/suite:limit=900,args=$(mpich_modes)
-P3_TESTS += mpich/programs:tests/mpich/programs:limit=1200
+P3_TESTS += mpich/programs:tests/mpich/programs:limit=1900
 P3_TESTS += mpich/gdb:tests/mpich/gdb:limit=200
