@@ -55,7 +55,7 @@ portals_libportals_la_SOURCES += $(tcp_sources) $(verbs_sources) $(gp_sources) $
 # The engine is one program with all of its own in it: whatever library a rank has, it finds the one that it was made with.
 pkglibexec_PROGRAMS += nal/ap/ptl-nic
 nal_ap_ptl_nic_SOURCES = $(nic_sources) $(ap_shared) $(tcp_sources) $(verbs_sources) $(frame_sources) $(wire_sources) \
-	$(portals_lib_sources) $(smap_sources) $(SMAP_PROCESS)
+	$(model_sources) $(portals_lib_sources) $(smap_sources) $(SMAP_PROCESS)
 nal_ap_ptl_nic_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/portals/rt
 nal_ap_ptl_nic_LDADD = portals/rt/libp3rt.la $(LIBEV_LIBS)
 else

@@ -20,6 +20,7 @@
 #include <pthread.h>
 
 #include "frame/frame.h"
+#include "transport/model/model.h"
 #include "transport/tcp/tcp.h"
 
 #define AP_MAGIC	0x31435041U	/* "APC1" */
@@ -137,6 +138,7 @@ struct ap_card {
 	struct ap_rank *rank;		/* [n_local] */
 	struct ap_far *far;		/* [n_far] in the order of ranks */
 	struct tcp_place *place;	/* [nodes] where their engines listen */
+	struct model_link *link;	/* [nodes] PTL_LINKS; written by local rank 0, before the engine. NULL: none */
 };
 
 enum { AP_BYE_NONE, AP_BYE_DUE, AP_BYE_SAID };

@@ -26,7 +26,8 @@ uint64_t ap_card_size(uint32_t n_local, uint32_t n_far, uint32_t nodes)
 	uint64_t pairs = (uint64_t)n_local * n_far;
 
 	return PAGES(sizeof(struct ap_card) + 4096) + n_local * (sizeof(struct ap_rank) + PAGES(FR_POST_SIZE)) +
-	       n_far * (sizeof(struct ap_far) + 8 * sizeof(uint32_t)) + nodes * sizeof(struct tcp_place) +
+	       n_far * (sizeof(struct ap_far) + 8 * sizeof(uint32_t)) +
+	       nodes * (sizeof(struct tcp_place) + sizeof(struct model_link)) +
 	       4096 + (uint64_t)nodes * n_local + tcp_room(nodes) +
 	       pairs * (sizeof(struct fr_peer) + sizeof(struct fr_peer *) + 64) +
 	       n_local * ((uint64_t)2 * AP_PARK + AP_OPS * sizeof(struct fr_msg) + (uint64_t)4 * FR_BLOCK);

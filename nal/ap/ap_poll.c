@@ -38,7 +38,8 @@ static const struct tcp_user user = {
 bool ap_poll_open(struct ap *ap)
 {
 	struct ap_poll *p = &ap->poll;
-	uint32_t every = (uint32_t)p3_knobs_get(NULL)->nic_poll, n = 1;
+	/* what a link would not have delivered yet only the engine can hold back */
+	uint32_t every = ap->card->link ? 0 : (uint32_t)p3_knobs_get(NULL)->nic_poll, n = 1;
 
 	p->mask = UINT32_MAX;
 	p->off = true;

@@ -147,7 +147,7 @@ struct fr_engine *ap_engine(struct ap_side *s, uint32_t i)
 	e->owner = s->owner;
 	e->window = smartmap_view_.window[i];
 	e->mask = (int)i == s->self ? 0 : smartmap_view_.mask;
-	e->bulk = s->net->ops->bulk;
+	e->bulk = s->card->link ? 0 : s->net->ops->bulk;	/* a link's turn is a frame */
 	return e;
 }
 

@@ -170,10 +170,6 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	int64_t until = now_ns() + k->init_timeout_s * 1000000000;
 	struct ap_card *c;
 
-	if (strcmp(k->links, "none")) {
-		snprintf(why, len, "PTL_LINKS: the engine has no model of links; use PTL_NAL=gp");
-		return PTL_FAIL;
-	}
 	ap->card_here = smartmap_alloc(size, 4096);
 	if (!ap->card_here) {
 		snprintf(why, len, "no memory for the engine's state (%llu MiB of address space)",
@@ -186,6 +182,14 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 		return PTL_FAIL;
 	}
 	c->node = job->node;
+	if (strcmp(k->links, "none")) {
+		c->link = ap_card_get(c, job->nodes * sizeof(*c->link));
+		snprintf(why, len, "PTL_LINKS: ");
+		if (!c->link || model_parse(k->links, job->nodes, job->node, c->link, why + strlen(why),
+					    len - strlen(why)))
+			return PTL_FAIL;
+		why[0] = 0;
+	}
 	memcpy(c->key, job->key, sizeof(c->key));
 	snprintf(c->job, sizeof(c->job), "%s", job->name);
 	c->spin_ns = p3_rt_oversubscribed_with(1) ? SPIN_SHARED_NS : SPIN_NS;

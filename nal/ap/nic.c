@@ -205,9 +205,8 @@ static const struct tcp_place *on_place(void *ctx, uint32_t node)
 	return &c->card->place[node];
 }
 
-static void on_gone(void *ctx, uint32_t node)
+static void tell_gone(struct nic *c, uint32_t node)
 {
-	struct nic *c = nic_of(ctx);
 	const struct tcp_out *o = &c->tcp.out[node];
 	uint16_t port = c->card->place[node].port;
 	char addr[INET6_ADDRSTRLEN], why[TCP_WHY_TEXT];
@@ -222,6 +221,35 @@ static void on_gone(void *ctx, uint32_t node)
 	for (uint32_t f = 0; f < c->card->n_far; f++)
 		if (c->card->far[f].node == node)
 			ap_far_gone(&c->side, f);
+}
+
+static void on_gone(void *ctx, uint32_t node)
+{
+	if (nic_links_take(nic_of(ctx), node, NULL, 0))
+		tell_gone(nic_of(ctx), node);	/* else behind what is still held */
+}
+
+/* A frame, or (@n 0) the end of what comes from there. The connection that it came by may be gone: nothing to close. */
+static void on_held(void *ctx, uint32_t node, const uint8_t *bytes, uint32_t n)
+{
+	struct nic *c = ctx;
+
+	if (n)
+		ap_on_frame(&c->side, node, bytes, n);
+	else
+		tell_gone(c, node);
+}
+
+static bool on_frame(void *ctx, uint32_t node, const uint8_t *bytes, uint32_t n)
+{
+	int held = nic_links_take(nic_of(ctx), node, bytes, n);
+
+	return held == 1 ? ap_on_frame(ctx, node, bytes, n) : !held;
+}
+
+static int on_begin(void *ctx, uint32_t node, const uint8_t *hdr, uint64_t *part)
+{
+	return nic_of(ctx)->links ? TCP_WHOLE : ap_on_begin(ctx, node, hdr, part);
 }
 
 static bool on_known(void *ctx, uint32_t node)
@@ -245,7 +273,7 @@ static void on_warn(void *ctx, const char *text)
 }
 
 static const struct tcp_user user = {
-	.frame = ap_on_frame, .begin = ap_on_begin, .where = ap_on_where, .piece = ap_on_piece,
+	.frame = on_frame, .begin = on_begin, .where = ap_on_where, .piece = ap_on_piece,
 	.unplaced = ap_on_unplaced, .fault = ap_on_fault, .writable = ap_on_writable, .resumed = on_resumed,
 	.gone = on_gone, .known = on_known, .warn = on_warn, .place = on_place, .there = on_there,
 };
@@ -335,6 +363,8 @@ static void step(struct nic *c)
 		if (c->card->rank[i].served)
 			ap_take_calls(&c->side, i);
 	if (nic_local_step(c))
+		c->side.busy = c->side.now;
+	if (nic_links_run(c, on_held))
 		c->side.busy = c->side.now;
 }
 
@@ -528,7 +558,7 @@ static int start(struct nic *c)
 	c->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
 	if (!c->loop)
 		c->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_NOSIGMASK);
-	if (!c->rank || !c->loans || !c->loop || !nic_local_open(c) ||
+	if (!c->rank || !c->loans || !c->loop || !nic_local_open(c) || !nic_links_open(c) ||
 	    !ap_side_open(&c->side, card, AP_NIC, &env, &c->net))
 		return fail(card, "the engine (ptl-nic) has no memory%s", "");
 	for (uint32_t i = 0; i < card->n_local; i++)
@@ -659,6 +689,7 @@ int main(int argc, char **argv)
 	p3_debug("ptl-nic: %llu calls, %llu frames, %llu sleeps, %llu bells", (unsigned long long)card->calls,
 		 (unsigned long long)card->frames, (unsigned long long)card->sleeps, (unsigned long long)card->bells);
 	transport_stop(&nic.net, &nic.tcp);
+	nic_links_close(&nic);
 	close(nic.bell);
 	smartmap_fini();		/* last: who sees that we are gone may start another one */
 	return 0;

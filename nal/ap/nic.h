@@ -23,10 +23,12 @@ struct nic_rank {
 };
 
 struct nic_local;
+struct nic_links;
 
 struct nic {
 	struct ap_card *card;
 	struct nic_local *local;	/* nic_local.c */
+	struct nic_links *links;	/* nic_links.c; NULL: frames are delivered as they come */
 	struct ap_side side;
 	struct nic_rank *rank;		/* [n_local] */
 	struct ev_loop *loop;
@@ -49,5 +51,12 @@ bool nic_local_step(struct nic *c);		/* a turn; true: there was something */
 bool nic_local_left(struct nic *c);		/* is there anything? */
 bool nic_local_idle(struct nic *c, uint32_t i);	/* nothing of local rank @i */
 void nic_local_dead(struct nic *c, uint32_t i);	/* it has ended: what it had under way ends */
+
+/* nic_links.c: PTL_LINKS. [lock] */
+bool nic_links_open(struct nic *c);		/* false: no memory, or no timer */
+/* As model_take(): 1 where no link is in the way. */
+int nic_links_take(struct nic *c, uint32_t node, const uint8_t *bytes, uint32_t n);
+bool nic_links_run(struct nic *c, model_deliver *deliver);	/* what is due; true: there was something */
+void nic_links_close(struct nic *c);
 
 #endif

@@ -82,8 +82,7 @@ enum p3_adopt { P3_ADOPT_DATA = 1, P3_ADOPT_STACK = 2, P3_ADOPT_HEAP = 4, P3_ADO
 	  "portals/rt/p3_rt.c")								\
 	K(links, "PTL_LINKS", text, "none", 0, 0, "",					\
 	  "links between nodes, as a model for experiments: LATENCY:BANDWIDTH of all (us, MB/s; 0: none, no "	\
-	  "limit), or a file of lines NODE NODE LATENCY BANDWIDTH, * for any node; none: as fast as they are. "	\
-	  "By PTL_NAL=gp only",								\
+	  "limit), or a file of lines NODE NODE LATENCY BANDWIDTH, * for any node; none: as fast as they are",	\
 	  "nal/gp/gp_links.c")								\
 	K(traffic, "PTL_TRAFFIC", path, "none", 0, 0, "",				\
 	  "file for who has sent how much to whom, written as interfaces close, for ptl_rank_order; %j: the "	\

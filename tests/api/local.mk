@@ -226,9 +226,18 @@ tests_api_t_links_LDADD = $(T_LIBS)
 P3_TESTS += api/links-net:tests/api/t_links:ranks=2,pernode=1,nosan api/links-net-4:tests/api/t_links:ranks=4,pernode=2,nosan \
 	api/links-net-file:tests/api/t_links:ranks=4,pernode=2,args=file,nosan \
 	api/links-bad:tests/api/t_links:ranks=4,pernode=2,args=bad,warns \
+	api/links-ap:tests/api/t_links:ranks=2,pernode=1,nosan,env=PTL_NAL=ap \
+	api/links-ap-4:tests/api/t_links:ranks=4,pernode=2,nosan,env=PTL_NAL=ap \
+	api/links-ap-file:tests/api/t_links:ranks=4,pernode=2,args=file,nosan,env=PTL_NAL=ap \
+	api/links-ap-bad:tests/api/t_links:ranks=4,pernode=2,args=bad,warns,env=PTL_NAL=ap \
+	api/nodes-links-ap:tests/api/t_nodes:ranks=6,pernode=2,limit=120,env=PTL_LINKS=300:200+PTL_NAL=ap \
+	api/put-links-ap:tests/api/t_put:ranks=8,pernode=3,limit=120,env=PTL_LINKS=200:300+PTL_NAL=ap \
 	api/nodes-links:tests/api/t_nodes:ranks=6,pernode=2,limit=120,env=PTL_LINKS=300:200 \
 	api/put-links:tests/api/t_put:ranks=8,pernode=3,limit=120,env=PTL_LINKS=200:300 \
-	fault/nodes-links-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill,env=PTL_LINKS=2000:20
+	fault/nodes-links-kill:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill,env=PTL_LINKS=2000:20 \
+	fault/nodes-links-kill-ap:tests/api/t_nodes:ranks=3,pernode=1,killed=1,warns,args=kill,$(strip \
+		)env=PTL_LINKS=2000:20+PTL_NAL=ap \
+	fault/engine-again-links:tests/api/t_engine:ranks=4,pernode=2,args=again,env=PTL_NAL=ap+PTL_LINKS=300:200
 T_NET = api/put-net:tests/api/t_put:ranks=2,pernode=1,limit=120 \
 	api/put-net-poll:tests/api/t_put:ranks=2,pernode=1,limit=120,env=T_POLL=1 \
 	api/put-net-8:tests/api/t_put:ranks=8,pernode=3,limit=240 \

@@ -68,9 +68,9 @@ place_check()
 				printf "%s latency %.1f us (asked for %s), bandwidth %.1f MB/s (asked for %s)",
 					good ? "kept:" : "not kept:", l, lat, m, bw
 			}')
-		case $got in kept*) say "the model of links is $got"; return 0 ;; esac
+		case $got in kept*) say "the model of links${PTL_NAL:+ (PTL_NAL=$PTL_NAL)} is $got"; return 0 ;; esac
 	done
-	note "the model of links is $got"
+	note "the model of links${PTL_NAL:+ (PTL_NAL=$PTL_NAL)} is $got"
 	return 1
 }
 
@@ -256,16 +256,14 @@ cmd_halo()
 		case $b in halo2|halo3) ;; *) die "halo: there are halo2 and halo3, not '$b'" ;; esac
 	done
 	for nal in $HALO_NALS; do
-		if [ "$nal $links" != "$nal none" ] && [ "$nal" != gp ]; then	# PtlNIInit() would refuse it
-			note "no column for PTL_NAL=$nal: the model of links (--links) is the interrupt thread's" \
-				"(PTL_NAL=gp)"
-			continue
-		fi
 		columns="$columns $nal+smartmap:PTL_NAL=$nal,PTL_SMARTMAP=try $nal:PTL_NAL=$nal,PTL_SMARTMAP=no"
 	done
 	place_begin
 	say "$n ranks on virtual nodes of $per; us per exchange with all neighbours of a torus, the least of $rounds"
-	[ "$links" = none ] || place_check "$links" || die "halo: the links are not what was asked for"
+	for nal in $HALO_NALS; do
+		[ "$links" = none ] || PTL_NAL=$nal place_check "$links" ||
+			die "halo: the links of PTL_NAL=$nal are not what was asked for"
+	done
 	place_matrix
 }
 
