@@ -54,7 +54,8 @@ static void t_hidden_in_the_library(void) { all_ways(hidden_of_library()); }
 int main(void)
 {
 	static const struct t_case cases[] = {
-		T(t_of_the_program), T(t_of_the_program_with_a_value), T(t_of_the_library), T(t_hidden_in_the_library), { 0 }
+		T(t_of_the_program), T(t_of_the_program_with_a_value), T(t_of_the_library), T(t_hidden_in_the_library),
+		{ 0 }
 	};
 
 	sm_start();

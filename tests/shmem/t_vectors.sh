@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# The kernels of reductions for AVX2: each uses its registers, whatever the type and the operation; long double has none.
+# The kernels of reductions for AVX2: each uses its registers, whatever type and operation; long double has none.
 build=${P3_BUILD:-.}
 
 . "${0%/*}/../common/tap.sh"
@@ -8,8 +8,9 @@ grep -q '^#define __OPTIMIZE__' <<X || skip_all "this build is not optimised"
 $($(sed -n 's/^CC = //p' "$build/Makefile") $(sed -n 's/^CFLAGS = //p' "$build/Makefile") -dM -E - < /dev/null)
 X
 command -v objdump > /dev/null || skip_all "no objdump (Debian package binutils)"
-o=$(ls "$build"/shmem-portals/src/.libs/libsma_la-reduce_avx2.o "$build"/shmem-portals/src/libsma_la-reduce_avx2.o 2> /dev/null |
-	head -n 1)
+cd "$build/shmem-portals/src" || exit 1
+o=$PWD/$(ls .libs/libsma_la-reduce_avx2.o libsma_la-reduce_avx2.o 2> /dev/null | head -n 1)
+cd "$OLDPWD" || exit 1
 objdump -d "$o" > code || exit 1
 grep -q 'file format elf64-x86-64' code || skip_all "for x86-64 alone"
 awk '/^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); wide[name] += 0 } /%ymm/ { wide[name]++ }
