@@ -17,6 +17,7 @@
 
 #define BOTH_MIN	4096u		/* bytes from which on two members both copy */
 #define FEW		16		/* members whose counters one waits for; of more, a barrier */
+#define PIECE		((size_t)256 << 10)	/* of a broadcast between nodes */
 
 /* World's number of member @i of the team, of member @i of this node. */
 static inline int pe_of(const struct shmemi_call *c, int i)
@@ -118,7 +119,26 @@ static bool or_nodes(const struct shmemi_call *c, const void *own, void *dest, s
 	return shmemi_short_nodes(c->t, own, dest, bytes, (*shmemi_kernels_used)[SHMEMI_KIND_U8][SHMEMI_OP_OR], bytes);
 }
 
-/* The first member of each node takes the data from the root; the others of its node from there. */
+/*
+ * The first member of each node takes the data from the root; the others of its node from there, a piece behind: while
+ * they copy one, the next is on its way.
+ */
+static void pull_pieces(const struct shmemi_call *c, size_t bytes, int root)
+{
+	struct shmemi_team *t = c->t;
+
+	for (size_t at = 0; at < bytes + PIECE; at += PIECE) {
+		size_t from = t->rank ? at - PIECE : at;	/* none before the first and behind the last */
+		size_t len = from < bytes ? (bytes - from < PIECE ? bytes - from : PIECE) : 0;
+
+		if (len)
+			shmemi_pull(c->routine, (char *)c->dest + from,
+				    t->rank ? (const char *)c->dest + from : (const char *)c->source + from, len,
+				    t->rank ? pe_here(c, 0) : pe_of(c, root));
+		shmemi_sync_here(t);
+	}
+}
+
 static void broadcast_nodes(const struct shmemi_call *c, size_t bytes, int root, bool to_root)
 {
 	static const char zero[SHMEMI_INLINE];
@@ -131,12 +151,11 @@ static void broadcast_nodes(const struct shmemi_call *c, size_t bytes, int root,
 	if (t->me == root) {
 		if (to_root)
 			shmemi_copy(c->dest, c->source, bytes);
-	} else if (home || !t->rank) {
+	} else if (home || t->n == 1) {
 		shmemi_pull(c->routine, c->dest, c->source, bytes, pe_of(c, root));
+	} else {
+		pull_pieces(c, bytes, root);
 	}
-	shmemi_sync_here(t);
-	if (!home && t->rank)
-		shmemi_pull(c->routine, c->dest, c->dest, bytes, pe_here(c, 0));
 	shmemi_team_sync(t);
 }
 

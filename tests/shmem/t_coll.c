@@ -97,7 +97,8 @@ static void t_zero_elements(void)
 /* Lengths around pieces, halves and lines; addresses that are aligned to nothing. */
 static void t_large_and_odd(void)
 {
-	static const size_t len[] = { 47, 48, 49, 63, 1000, 4095, 4096, 4097, 8191, 8193, 100003, BIG - 1 };
+	static const size_t len[] = { 47, 48, 49, 63, 1000, 4095, 4096, 4097, 8191, 8193, 100003,
+					2 << 18, (2 << 18) + 1, BIG - 1 };
 
 	for (size_t k = 0; k < sizeof(len) / sizeof(*len); k++) {
 		size_t l = len[k], part = l / (size_t)n, at = 0;
