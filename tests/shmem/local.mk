@@ -46,6 +46,8 @@ EXTRA_DIST += tests/shmem/t_fortran.sh tests/shmem/t_free.f90 tests/shmem/t_fixe
 P3_TESTS += api/shmem-fortran:tests/shmem/t_fortran.sh:nosan,limit=120
 EXTRA_DIST += tests/shmem/t_vectors.sh tests/shmem/t_images.sh tests/shmem/images.c tests/shmem/images_lib.c
 P3_TESTS += api/shmem-vectors:tests/shmem/t_vectors.sh:nosan api/shmem-images:tests/shmem/t_images.sh:nosan,limit=120
+EXTRA_DIST += tests/shmem/t_mpi.sh tests/shmem/with_mpi.c
+P3_TESTS += mpich/shmem:tests/shmem/t_mpi.sh:nosan,limit=300
 EXTRA_DIST += tests/shmem/t_tools.sh
 P3_TESTS += api/shmem-tools:tests/shmem/t_tools.sh:warns
 
