@@ -9,16 +9,18 @@
  *   bw_1, bw_all                blocking puts of n bytes, by one PE, by each: ns for n bytes of one PE (figure 3)
  *   flight                      n puts of 64 bytes by nbi, and gsync: ns for all (figure 4)
  *   stride_8, _64, _512         ns for each of so many elements of 8 bytes in one iput, against the target's stride (5)
- *   amo_one, amo_8k             aadd_nbi by all PEs on one word of PE 0, on 8192 of them at random: ns for each of the
- *                               whole job's, against the PEs (6); afadd, bare: fetching, and the locked instruction
- *                               that fetches, all on one word
- *   rate                        nbi puts of 8 bytes by 1 and 2 threads of PE 0: ns for each, against the threads
+ *   amo_one, amo_8k             aadd_nbi by the first 1, 2, ... and all PEs on one word of PE 0, on 8192 of them at
+ *                               random: ns for each of all these PEs', against their number (6); the others wait.
+ *                               afadd, bare: fetching, and the locked instruction that fetches, all on one word
+ *   rate, rate_nb               nbi puts of 8 bytes, and nb puts with a wait behind each, by 1 and 2 threads of PE 0:
+ *                               ns for each, against the threads
  * The number in "bytes" is what a figure is drawn against. Run it on 2 PEs or more, where both sides of put and call
  * are PE 0 and 1. Options: --json, --quick, --only put,call,bw,flight,stride,amo,rate
  */
 #include "shmem_bench.h"
 #include <dmapp.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 #define MAX	((size_t)1 << 20)
 #define WORDS	8192
@@ -238,7 +240,8 @@ static void strides(void)
 enum { ONE, EIGHT_K, FETCH, BARE, AMOS };
 static const char *const amo_name[AMOS] = { "amo_one", "amo_8k", "afadd", "bare" };
 
-static double amos_of(int kind, int times, uint64_t *words, uint64_t *direct)
+/* By the first @active PEs. */
+static double amos_of(int kind, int active, int times, uint64_t *words, uint64_t *direct)
 {
 	static double took;
 	uint64_t x = 88172645463325252u + (uint64_t)me;
@@ -247,7 +250,7 @@ static double amos_of(int kind, int times, uint64_t *words, uint64_t *direct)
 
 	shmem_barrier_all();
 	t = bench_now_ns();
-	for (int i = 0; i < times; i++)
+	for (int i = 0; i < times && me < active; i++)
 		switch (kind) {
 		case ONE:
 			dmapp_aadd_qw_nbi(words, seg, 0, 1);
@@ -268,36 +271,41 @@ static double amos_of(int kind, int times, uint64_t *words, uint64_t *direct)
 	must(dmapp_gsync_wait());
 	took = (bench_now_ns() - t) / times;
 	shmem_barrier_all();
-	for (int pe = 0; pe < n_pes && me == 0; pe++) {
+	for (int pe = 0; pe < active && me == 0; pe++) {
 		must(dmapp_get(&other, &took, &job.data_seg, pe, 1, DMAPP_QW));
 		most = other > most ? other : most;
 	}
-	return most / n_pes;
+	return most / active;
 }
 
 static void amos(void)
 {
 	uint64_t *words = (uint64_t *)(void *)room, *direct = shmem_ptr(words, n_pes - 1) ? shmem_ptr(words, 0) : NULL;
-	int times = quick ? 1000 : 200000;
-	uint64_t sum = 0;
+	int times = quick ? 1000 : 200000, kinds = direct ? AMOS : BARE;
+	uint64_t sum = 0, want = 0;
 	double v[AMOS][9];
 
 	memset(room, 0, MAX);
-	for (int r = 0; r < 9; r++)
-		for (int kind = 0; kind < AMOS; kind++)
-			v[kind][r] = amos_of(kind, times, words, direct);
+	for (int active = 1; active <= n_pes; active++) {
+		for (int r = 0; r < 9; r++)
+			for (int kind = 0; kind < kinds; kind++)
+				v[kind][r] = amos_of(kind, active, times, words, direct);
+		for (int kind = 0; kind < kinds; kind++)
+			bench_note(amo_name[kind], (size_t)active, middle(v[kind], 9));
+		want += 9ull * (unsigned)kinds * (unsigned)times * (unsigned)active;
+	}
 	for (int i = 0; i < WORDS && me == 0; i++)
 		sum += words[i];
-	if (me == 0 && sum != 9ull * (direct ? 4 : 3) * (unsigned)times * (unsigned)n_pes)
-		bench_die("dmapp_rma: %llu additions are there", (unsigned long long)sum);
-	for (int kind = 0; kind < (direct ? AMOS : BARE); kind++)
-		bench_note(amo_name[kind], (size_t)n_pes, middle(v[kind], 9));
+	if (me == 0 && sum != want)
+		bench_die("dmapp_rma: %llu additions are there, not %llu", (unsigned long long)sum,
+			  (unsigned long long)want);
 	shmem_barrier_all();
 }
 
 /* ---- threads ---- */
 
 static int puts_of_a_thread;
+static bool with_syncids;
 static pthread_barrier_t meet;
 
 static void *put_many(void *arg)
@@ -305,17 +313,24 @@ static void *put_many(void *arg)
 	uint64_t x = 1;
 	unsigned char *mine = room + 4096 * (uintptr_t)arg;
 
+	dmapp_syncid_handle_t id;
+
 	pthread_barrier_wait(&meet);
-	for (int i = 0; i < puts_of_a_thread; i++)
+	for (int i = 0; i < puts_of_a_thread && with_syncids; i++) {
+		must(dmapp_put_nb(mine + 8 * (i % 64), seg, 1, &x, 1, DMAPP_QW, &id));
+		must(dmapp_syncid_wait(&id));
+	}
+	for (int i = 0; i < puts_of_a_thread && !with_syncids; i++)
 		dmapp_put_nbi(mine + 8 * (i % 64), seg, 1, &x, 1, DMAPP_QW);
 	dmapp_thread_gsync_wait();
 	return NULL;
 }
 
-static void rates(void)
+static void rates(const char *figure, bool syncids)
 {
 	double v[9];
 
+	with_syncids = syncids;
 	puts_of_a_thread = quick ? 1000 : 1000000;
 	for (size_t threads = 1; threads <= 2; threads++) {
 		for (int r = 0; r < 9 && me == 0; r++) {
@@ -338,7 +353,7 @@ static void rates(void)
 			v[r] = (bench_now_ns() - from) / puts_of_a_thread / (double)threads;
 			pthread_barrier_destroy(&meet);
 		}
-		bench_note("rate", threads, me ? 0 : middle(v, 9));
+		bench_note(figure, threads, me ? 0 : middle(v, 9));
 	}
 	shmem_barrier_all();
 }
@@ -373,8 +388,10 @@ int main(int argc, char **argv)
 		strides();
 	if (bench_wanted(argc, argv, "amo"))
 		amos();
-	if (bench_wanted(argc, argv, "rate"))
-		rates();
+	if (bench_wanted(argc, argv, "rate")) {
+		rates("rate", false);
+		rates("rate_nb", true);
+	}
 	if (me == 0)
 		bench_end();
 	must(dmapp_finalize());

@@ -38,7 +38,7 @@ report() { perl "$src/tools/mpt/report.pl" "$work" "$src" --plain >"$work/out" 2
 record() { grep "^{\"figure\": \"$1\"" "$work/results.json"; }
 says() { record "$1" | grep -qF "\"$2\": $3"; ok $? "$4"; }
 
-echo 1..79
+echo 1..84
 
 fresh
 for r in 1 2 3; do
@@ -169,6 +169,7 @@ says mpi_time_64KiB ratio 0.4 "by what both came to"
 # MPI: the difference to a peer, many lengths in one row, peers above the number of cores, the papers' figures
 fresh
 printf 'lib\tnemesis\tNemesis\t\nlib\tnemesis-yield\tYield\t\nvariant\tours-nomatch\tNo match\tA=1\n' >>"$work/run.tsv"
+rate=2.7
 for r in 1 2 3; do
 	run $r ours mpi_short 50 50 "latency 8 139 50,139,50x9" "message_gap 8 100 50,100,50x9"
 	run $r ours-nomatch mpi_short 50 50 "latency 8 111 50,111,50x9"
@@ -186,6 +187,8 @@ for r in 1 2 3; do
 	run $r nemesis-yield mpi_coll-4 50 50 "barrier 0 200"
 	run $r ours dart_rma 50 50 "put_call 8 9" "get_call 8 8" "mpi_put_call 8 1"
 	run $r ours shmem_put 50 50 "put_call 8 6" "get_call 8 5"
+	run $r ours dmapp_rma 50 50 "rate 1 4" "rate 2 $rate" "rate_nb 1 30" "rate_nb 2 45" "bw_1 64 10" "bw_all 64 12" "amo_one 1 5" "amo_one 2 20"
+	run $r ours dmapp_rma-4 50 50 "bw_all 64 30" "amo_one 1 5" "amo_one 2 20" "amo_one 3 30" "amo_one 4 40"
 	run $r openmpi dart_rma 50 50 "put_call 8 1" "mpi_put_call 8 91" "mpi_get_call 8 200"
 	run $r nemesis dart_rma 50 50 "put_call 8 1" "mpi_put_call 8 100" "mpi_get_call 8 79"
 	run $r ours dart_stencil 50 50 "stencil 16384 75" "mpi_stencil 16384 1"
@@ -209,9 +212,22 @@ record mpi_barrier_short_4ranks_0B | grep -q '"nemesis": {[^}]*"value": 60'; ok 
 says mpi_message_rate_8B met false "1.1 x the rate where 1.2 x is asked"
 says dart_put_8B met true "DART's put takes 1.5 x SHMEM's"
 says dart_get_8B met false "DART's get takes 1.6 x SHMEM's"
+says dmapp_rate_2_threads met true "a put of two threads in 0.675 of the time of one's is within 0.7"
+says dmapp_rate_nb_2_threads met null "those with a syncid are not judged"
+drawn=0
+for t in 'two processes at once' 'four at once' 'nb, and a wait for each' 'of 4 PEs'; do
+	grep -q "text-anchor=\"start\">$t<\|>$t<\|$t</h3>" "$work/index.html" || { echo "# not drawn: $t"; drawn=1; }
+done
+ok $drawn "several figures are drawn in one"
 says dart_put_8B_mpi_rma met true "the peers' own put takes 10 times as long as DART's"
 says dart_get_8B_mpi_rma met false "the get of one of them does not"
 says dart_stencil_64 met false "1.33 x where 1.35 x is asked"
+for r in 1 2 3; do run $r ours dmapp_rma 50 50 "rate 1 4" "rate 2 3.2"; done
+report
+says dmapp_rate_2_threads met false "0.8 x is not"
+printf 'busy before the start\t40 %% of all cores\n' >>"$work/machine.tsv"
+report
+says dmapp_rate_2_threads met null "where others keep cores busy it is not judged"
 record smartmap_coll-reduce_128 | grep -q '"why": "not shown: '; ok $? "a figure that one machine cannot show has its reason"
 
 grep -q 'What tests/counts holds each operation to' "$work/index.html" && grep -q 'MPI_Send.*<td class="n">[1-9]' "$work/index.html"

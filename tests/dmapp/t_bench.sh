@@ -26,9 +26,16 @@ for ranks in 2 3; do
 	job $ranks --quick --json
 	missing=
 	for f in put_pingpong shmem_pingpong get put_call put_nbi_call get_call shmem_put_call shmem_put_quiet_call \
-		shmem_get_call bw_1 bw_all flight stride_8 stride_64 stride_512 amo_one amo_8k afadd bare rate; do
+		shmem_get_call bw_1 bw_all flight stride_8 stride_64 stride_512 amo_one amo_8k afadd bare \
+		rate rate_nb; do
 		grep -q "^{\"figure\":\"$f\",\"bytes\":[0-9]*,\"value\":[0-9.e+]*,\"unit\":\"ns\"" out.0 ||
 			missing="$missing $f"
+	done
+	i=0
+	while [ $((i += 1)) -le "$ranks" ]; do	# a point for so many PEs
+		for f in amo_one amo_8k; do
+			grep -q "^{\"figure\":\"$f\",\"bytes\":$i," out.0 || missing="$missing $f:$i"
+		done
 	done
 	[ -z "$missing" ] || echo "# missing:$missing"
 	n=$((n + 1))

@@ -74,14 +74,15 @@ sub entries {
 		32768, 'ours-linear', 'ns'] } 'broadcast', 'sum'),
 	['dmapp-put_latency', 'DMAPP, figure 2: half round trip of a put', 'curves only', 'dmapp_rma', 'put_pingpong', ['ours', 'ours-off'], 8, 'ours-off', 'ns'],
 	['dmapp-get_latency', 'DMAPP, figure 2: a blocking get', 'curves only', 'dmapp_rma', 'get', ['ours', 'ours-off'], 8, 'ours-off', 'ns'],
-	(map { ["dmapp-bandwidth_$_->[2]", "DMAPP, figure 3: time of a put, $_->[0]", 'curves only; the engine is seen at 4 KiB', $_->[1], $_->[3], ['ours'], 65536, 'ours', 'ns'] }
-		['one of two processes', 'dmapp_rma', 1, 'bw_1'], ['two processes at once', 'dmapp_rma', 2, 'bw_all'], ['four at once', 'dmapp_rma-4', 4, 'bw_all']),
+	['dmapp-bandwidth', 'DMAPP, figure 3: time of a put of each of 1, 2 and 4 processes', 'curves only; the engine is seen at 4 KiB', 'dmapp_rma', 'bw_1', ['ours'], 65536, 'ours', 'ns',
+		'ours', [['one of two processes', 'dmapp_rma', 'bw_1'], ['two processes at once', 'dmapp_rma', 'bw_all'], ['four at once', 'dmapp_rma-4', 'bw_all']]],
 	['dmapp-puts_in_flight', 'DMAPP, figure 4: so many puts of 64 bytes, and gsync', 'curves only', 'dmapp_rma', 'flight', ['ours'], 64, 'ours', 'ns'],
 	(map { ["dmapp-strided_$_", "DMAPP, figure 5: an element of an iput of $_, against the target's stride in elements", 'curves only', 'dmapp_rma', "stride_$_", ['ours'], 8,
 		'ours', 'ns'] } 8, 64, 512),
-	(map { my $n = $_; map { ["dmapp-${_}_$n", "DMAPP, figure 6: an atomic operation of $n PEs on " . (/one/ ? 'one word' : '8192 words'), 'curves only; the cache has 64 words',
-		$n == 2 ? 'dmapp_rma' : "dmapp_rma-$n", $_, ['ours'], $n, 'ours', 'ns'] } 'amo_one', 'amo_8k' } 2, 4),
-	['dmapp-threads', 'DMAPP: puts by 1 and 2 threads of a process', "the paper's concern for the future", 'dmapp_rma', 'rate', ['ours'], 2, 'ours', 'ns'],
+	(map { ["dmapp-$_", 'DMAPP, figure 6: an atomic operation of so many PEs on ' . (/one/ ? 'one word' : '8192 words'), 'curves only; the cache has 64 words',
+		'dmapp_rma-4', $_, ['ours'], 4, 'ours', 'ns', 'ours', [['of 4 PEs', 'dmapp_rma-4', $_], ['of 2 PEs', 'dmapp_rma', $_]]] } 'amo_one', 'amo_8k'),
+	['dmapp-threads', 'DMAPP: puts by 1 and 2 threads of a process', "the paper's concern for the future", 'dmapp_rma', 'rate', ['ours'], 2, 'ours', 'ns',
+		'ours', [['nbi', 'dmapp_rma', 'rate'], ['nb, and a wait for each', 'dmapp_rma', 'rate_nb']]],
 	(map { my $op = $_; map { ["dart-${op}_$_->[0]", "DART: blocking $op, $_->[1]", 'native MPI RMA more than 10 x slower for short ones; flat below 1 KB', 'dart_rma', $op,
 		['ours', 'ours-nested', 'ours-rma', 'ours-apart', 'mpich', 'openmpi', 'nemesis'], $_->[2], 'ours-rma', 'ns'] } ['short', 'short ones', 128], ['long', 'long ones', 16384] }
 		'put', 'get'),
@@ -113,7 +114,7 @@ sub paper_figures {
 			push @out, { %i };
 			next;
 		}
-		my ($bench, $fig, $from, $bytes, $against, $unit, $mine) = @rest;
+		my ($bench, $fig, $from, $bytes, $against, $unit, $mine, $lines) = @rest;
 		$mine //= 'ours';
 		my ($v, $w) = map { value_of($_, $bench, $fig, $bytes) } $mine, $against;
 		my ($program, $ranks) = $bench =~ /^(\w+?)(?:-(\d+))?$/;
@@ -123,7 +124,7 @@ sub paper_figures {
 		$rec->{why} = ($missing eq $mine ? 'not measured: ' : "nothing to compare with: " . ($label{$missing} // $missing) . ': ') . why_not($missing, $bench, $fig) .
 			      ' (a full evaluation has all of them)' if defined $missing;
 		push @records, $rec;
-		push @out, { %i, rec => $rec, bench => $bench, fig => $fig, from => $from, unit => $unit };
+		push @out, { %i, rec => $rec, bench => $bench, fig => $fig, from => $from, unit => $unit, lines => $lines };
 	}
 	return @out;
 }
@@ -139,7 +140,7 @@ sub axis_of {
 
 # As HTML, by report.pl's own plot, series and escape.
 sub paper_html {
-	my ($p, $plot, $series, $h) = @_;
+	my ($p, $plot, $series, $h, $lines) = @_;
 	my $text = '<h3>' . $h->("$p->{name}: $p->{title}") . '</h3><p>' . $h->("The paper: $p->{says}.");
 	if ($p->{why}) {
 		return { html => $text . ' ' . $h->("Not shown: $p->{why}.") . '</p>' };
@@ -148,9 +149,15 @@ sub paper_html {
 	$text .= ' ' . $h->(defined $r->{value} ? 'Here: ' . quantity($r->{value}, $r->{unit}) . (!$r->{bytes} ? '' : defined $axis ? " at $r->{bytes} ($axis)" : ' at ' . size_name($r->{bytes})) .
 			    (defined $r->{ratio} ? sprintf(', %.2f of %s', $r->{ratio}, $label{$r->{reference}} // $r->{reference}) :
 			    $r->{why} ? "; $r->{why}" : '') : ucfirst $r->{why}) . '.</p>';
+	my $ns = $p->{unit} eq 'ns';
+	if ($p->{lines}) {	# several figures in one drawing
+		my @lines = $lines->($ns ? 1e-3 : 1, map { [@$_, $r->{library}] } @{$p->{lines}});
+		$text .= $plot->($p->{title}, $axis // 'message length', $ns ? 'microseconds' : $p->{unit}, @lines) if grep { @{$_->[1]} } @lines;
+		return { html => $text };
+	}
 	my @from = grep { exists $label{$_} } @{$p->{from}};
 	my @points = map { sizes($p->{bench}, $p->{fig}, $_) } @from;
-	$text .= $plot->($p->{title}, $axis // 'message length', $p->{unit} eq 'ns' ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $p->{unit} eq 'ns' ? 1e-3 : 1, @from))
+	$text .= $plot->($p->{title}, $axis // 'message length', $ns ? 'microseconds' : $p->{unit}, $series->($p->{bench}, $p->{fig}, $ns ? 1e-3 : 1, @from))
 		if grep { $_ > 0 } @points;
 	return { html => $text };
 }
