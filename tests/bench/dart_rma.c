@@ -6,17 +6,32 @@
  *   mpi_put_call, mpi_get_call   MPI_Put, MPI_Get and MPI_Win_flush of 8 bytes, in the same run
  *   put, get, mpi_put, mpi_get   by size, 1 byte to 2 MiB
  *   put_handle               dart_put_handle of that size and, at once, dart_wait
+ *   shmem_put, shmem_put_quiet, shmem_get, dmapp_put, dmapp_get, and _call of each: shmem_putmem, the same and
+ *                            shmem_quiet, shmem_getmem; blocking dmapp_put and dmapp_get. Where it is compiled with
+ *                            BENCH_DMAPP, which takes our MPI, whose job these join
  *   put_distance_8, get_distance_8, mpi_put_distance_8, mpi_get_distance_8, and _1M of 1 MiB: at unit 1, 2, 4, ... and
  *                            the last; the number in "bytes" is the distance. With nodes of so many units
  *                            (PTL_PES_PER_NODE) it shows what a node's border costs
- * The last put is looked at. Options: --json, --quick, --only call,sizes,distance
+ * The last put of each kind is looked at. Options: --json, --quick, --only call,sizes,distance
  */
 #include "dart_bench.h"
+#ifdef BENCH_DMAPP
+#include <dmapp.h>
+#include <shmem.h>
+#endif
 
 #define MAX	((size_t)2 << 20)
 
-enum what { PUT, GET, MPI_PUT, MPI_GET, HANDLE, WHATS };
-static const char *const name[] = { "put", "get", "mpi_put", "mpi_get", "put_handle" };
+enum what { PUT, GET, MPI_PUT, MPI_GET, HANDLE, SHMEM_PUT, SHMEM_PUT_QUIET, SHMEM_GET, DMAPP_PUT, DMAPP_GET };
+static const char *const name[] = { "put", "get", "mpi_put", "mpi_get", "put_handle", "shmem_put", "shmem_put_quiet",
+				    "shmem_get", "dmapp_put", "dmapp_get" };
+#ifdef BENCH_DMAPP
+enum { WHATS = DMAPP_GET + 1 };
+static dmapp_jobinfo_t job;
+static char *heap;
+#else
+enum { WHATS = HANDLE + 1 };
+#endif
 static dart_gptr_t mem;
 static MPI_Win win;
 static char *mine, *base;
@@ -45,9 +60,61 @@ static void calls(enum what w, size_t n, int times)
 	case HANDLE:
 		TIMES(dart_put_handle(mem, mine, n, &h); dart_wait(h));
 		break;
-	case WHATS:
+#ifdef BENCH_DMAPP
+	case SHMEM_PUT:
+		TIMES(shmem_putmem(heap, mine, n, to));
+		break;
+	case SHMEM_PUT_QUIET:
+		TIMES(shmem_putmem(heap, mine, n, to); shmem_quiet());
+		break;
+	case SHMEM_GET:
+		TIMES(shmem_getmem(mine, heap, n, to));
+		break;
+	case DMAPP_PUT:
+		if (n % 8 == 0)		/* as a program would */
+			TIMES(dmapp_put(heap, &job.sheap_seg, to, mine, n / 8, DMAPP_QW));
+		else
+			TIMES(dmapp_put(heap, &job.sheap_seg, to, mine, n, DMAPP_BYTE));
+		break;
+	case DMAPP_GET:
+		if (n % 8 == 0)
+			TIMES(dmapp_get(mine, heap, &job.sheap_seg, to, n / 8, DMAPP_QW));
+		else
+			TIMES(dmapp_get(mine, heap, &job.sheap_seg, to, n, DMAPP_BYTE));
+		break;
+#endif
+	default:
 		break;
 	}
+#ifdef BENCH_DMAPP
+	if (w == SHMEM_PUT)		/* within the time: what quiet finds to be done belongs to them */
+		shmem_quiet();
+#endif
+}
+
+/* SHMEM and DMAPP in this job, beside MPI. */
+static void start_others(void)
+{
+#ifdef BENCH_DMAPP
+	shmem_init();
+	if (dmapp_init(NULL, NULL) != DMAPP_RC_SUCCESS || dmapp_get_jobinfo(&job) != DMAPP_RC_SUCCESS ||
+	    job.pe != me || job.npes != units || shmem_my_pe() != me)
+		bench_die("dart_rma: SHMEM and DMAPP have other ranks than MPI");
+	heap = shmem_align(4096, MAX);
+	if (!heap)
+		bench_die("dart_rma: no symmetric memory");
+	memset(heap, 0, MAX);
+	shmem_barrier_all();
+#endif
+}
+
+static void end_others(void)
+{
+#ifdef BENCH_DMAPP
+	shmem_free(heap);
+	dmapp_finalize();
+	shmem_finalize();
+#endif
 }
 
 /* ns for one of @times in a row; the others are in the barrier behind it */
@@ -110,61 +177,72 @@ static void distances(enum what w)
 	turn_to(units - 1);
 }
 
+/* What the last unit has of the last put. */
+static int64_t arrived(enum what w)
+{
+	int64_t have;
+	void *addr;
+
+	if (w == MPI_PUT) {
+		MPI_Win_sync(win);
+		addr = base;
+#ifdef BENCH_DMAPP
+	} else if (w > HANDLE) {
+		addr = heap;
+#endif
+	} else {
+		dart_flush(mem);
+		dart_gptr_getaddr(mem, &addr);
+	}
+	memcpy(&have, addr, 8);
+	return have;
+}
+
 static void verify(enum what w)
 {
-	int64_t want, have = 0;
-	void *addr;
-	dart_gptr_t p = mem;
-
 	turn++;
 	memcpy(mine, &turn, 8);
 	if (me == 0)
 		calls(w, 8, 1);
-	want = turn;
 	MPI_Barrier(MPI_COMM_WORLD);
-	if (me != units - 1)
-		return;
-	if (w == MPI_PUT) {
-		MPI_Win_sync(win);
-		memcpy(&have, base, 8);
-	} else {
-		dart_flush(p);
-		dart_gptr_getaddr(p, &addr);
-		memcpy(&have, addr, 8);
-	}
-	if (have != want)
+	if (me == units - 1 && arrived(w) != turn)
 		bench_die("dart_rma: %s did not arrive", name[w]);
+	MPI_Barrier(MPI_COMM_WORLD);		/* the next one comes to the same place */
 }
 
 int main(int argc, char **argv)
 {
 	int rc = bench_dart_start(argc, argv, "dart_rma", "call sizes distance");
-	char figure[32];
+	char figure[48];
 
 	if (rc)
 		return rc;
 	if (dart_team_memalloc_aligned(DART_TEAM_ALL, MAX, &mem) != DART_OK)
 		bench_die("dart_rma: no memory");
 	turn_to(units - 1);
+	start_others();
 	base = bench_window(MAX, &win);
 	mine = aligned_alloc(4096, MAX);
 	memset(mine, 1, MAX);
 	if (bench_wanted(argc, argv, "call"))
-		for (enum what w = PUT; w < HANDLE; w++) {
+		for (int w = PUT; w < WHATS; w++) {
+			if (w == HANDLE)
+				continue;
 			snprintf(figure, sizeof(figure), "%s_call", name[w]);
-			measure(w, 8, figure);
+			measure((enum what)w, 8, figure);
 		}
 	if (bench_wanted(argc, argv, "sizes"))
-		for (enum what w = PUT; w < WHATS; w++)
+		for (int w = PUT; w < WHATS; w++)
 			for (size_t n = 1; n <= MAX; n *= quick ? 128 : 2)
-				measure(w, n, name[w]);
+				measure((enum what)w, n, name[w]);
 	if (bench_wanted(argc, argv, "distance"))
 		for (enum what w = PUT; w < HANDLE; w++)
 			distances(w);
-	verify(PUT);
-	verify(MPI_PUT);
-	verify(HANDLE);
+	for (int w = PUT; w < WHATS; w++)
+		if (w != GET && w != MPI_GET && w != SHMEM_GET && w != DMAPP_GET)
+			verify((enum what)w);
 	bench_window_end(&win);
+	end_others();
 	dart_team_memfree(DART_TEAM_ALL, mem);
 	free(mine);
 	return bench_dart_end();

@@ -45,11 +45,14 @@ bench_mpi_build()
 # bench_dart_build LIB NAME - DART itself with that library's mpicc, and the program
 bench_dart_build()
 {
-	local lib=$1 name=$2 out d g=2 l=dart
+	local lib=$1 name=$2 out d g=2 l=dart with=()
 	lib=$(program_of "$lib")
 	out=$BUILD/bench/$lib/$name d=$BUILD/dart/$lib
 	[ -z "${WHY[$lib]}" ] || return 1
 	[ "$name" != dart_gups ] || g=3 l=dart3
+	# SHMEM and DMAPP in the same run: they join our MPI's job
+	[ "$lib:$name" != ours:dart_rma ] || with=(-DBENCH_DMAPP -I"$BUILD/prefix/include" -L"$BUILD/prefix/lib" -ldmapp -lsma
+		-Wl,-rpath,"$BUILD/prefix/lib")
 	if [ -x "$out" ] && ! newer "$out" "$ROOT/tests/bench/$name.c" "$ROOT/tests/bench/dart_bench.h" "$ROOT/tests/bench/bench.h" \
 		"$ROOT/dart-mpi" "${MPICC[$lib]}"; then
 		return 0
@@ -57,7 +60,7 @@ bench_dart_build()
 	mkdir -p "${out%/*}" "$d"
 	make -C "$ROOT/dart-mpi" MPICC="${MPICC[$lib]}" B="$d" &&
 		"${MPICC[$lib]}" -std=gnu11 -O2 -w -pthread -I"$ROOT/tests/bench" -I"$ROOT/dart-mpi/include$g" -o "$out" \
-			"$ROOT/tests/bench/$name.c" -L"$d" -l$l -Wl,-rpath,"$d"
+			"$ROOT/tests/bench/$name.c" -L"$d" -l$l -Wl,-rpath,"$d" "${with[@]+"${with[@]}"}"
 }
 
 # bench_shmem_build LIB NAME - with the oshcc beside its mpicc; ours are built by make

@@ -186,11 +186,12 @@ sub explain_direct {
 	$rec->{why} .= sprintf('; MPI_Put and MPI_Win_flush of %s take %.0f ns: they are loads and stores, too', $rec->{reference}, $ns) if defined $ns && $ns < 200;
 }
 
-# DART: a blocking call beside SHMEM's, and what the peers' own one-sided calls take.
+# DART: a blocking call beside SHMEM's and DMAPP's in the same run, and what the peers' own one-sided calls take.
 sub dart_bars {
 	for my $op ('put', 'get') {
 		my $cmd = './mpt bench dart_rma --only call';
-		figure_limit("dart_${op}_8B", ['ours', 'dart_rma', "${op}_call", 8], ['ours', 'shmem_put', "${op}_call", 8], 1.5, "$cmd; ./mpt bench shmem_put --only call");
+		figure_self("dart_${op}_8B", 'dart_rma', "${op}_call", 8, ["shmem_${op}_call", 8], 1.5, $cmd);
+		figure_self("dart_${op}_8B_dmapp", 'dart_rma', "${op}_call", 8, ["dmapp_${op}_call", 8], undef, $cmd);
 		figure_other("dart_${op}_8B_mpi_rma", ['ours', 'dart_rma', "${op}_call", 8], \@peers, "mpi_${op}_call", 0.1, "$cmd; $cmd --lib openmpi");
 		explain_direct();
 	}

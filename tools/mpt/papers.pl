@@ -86,6 +86,9 @@ sub entries {
 	(map { my $op = $_; map { ["dart-${op}_$_->[0]", "DART: blocking $op, $_->[1]", 'native MPI RMA more than 10 x slower for short ones; flat below 1 KB', 'dart_rma', $op,
 		['ours', 'ours-nested', 'ours-rma', 'ours-apart', 'mpich', 'openmpi', 'nemesis'], $_->[2], 'ours-rma', 'ns'] } ['short', 'short ones', 128], ['long', 'long ones', 16384] }
 		'put', 'get'),
+	(map { my $op = $_; ["dart-one_run_$op", "DART, DMAPP, SHMEM and MPI in one run: $op", 'native MPI RMA more than 10 x slower for short ones', 'dart_rma', $op, ['ours'], 8, 'ours', 'ns',
+		'ours', [['DART', 'dart_rma', $op], ['DMAPP', 'dart_rma', "dmapp_$op"], ['SHMEM', 'dart_rma', "shmem_$op"],
+			$op eq 'put' ? ['SHMEM, and quiet', 'dart_rma', 'shmem_put_quiet'] : (), ['MPI, and flush', 'dart_rma', "mpi_$op"]]] } 'put', 'get'),
 	['dart-native', 'MPI_Put and MPI_Win_flush, in the runs of the last', 'more than 10 x slower than DART on the node', 'dart_rma', 'mpi_put', ['ours', 'mpich', 'openmpi', 'nemesis'], 128, 'mpich', 'ns'],
 	(map { my $op = $_; map { ["dart-distance_${op}_$_", "DART: blocking $op of $_ bytes by unit 0, against the distance; 4 units on nodes of 2, and on one",
 		'by distance across nodes, curves only', 'dart_rma-4', "${op}_distance_$_", ['ours-nodes', 'ours'], 3, 'ours', 'ns', 'ours-nodes'] } '8', '1M' } 'put', 'get'),
