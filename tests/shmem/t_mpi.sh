@@ -22,7 +22,8 @@ for way in $ways; do
 	for start in mpi shmem; do
 		for end in mpi shmem; do
 			# shellcheck disable=SC2086
-			env ${set//+/ } timeout 40 "$mpi/bin/mpiexec" -n "$ranks" ./with_mpi $start $end >out 2>&1 </dev/null &&
+			env ${set//+/ } timeout 40 "$mpi/bin/mpiexec" -n "$ranks" ./with_mpi $start $end \
+				>out 2>&1 </dev/null &&
 				[ "$(grep -c 'is right$' out)" = "$ranks" ]
 			ok $? "$ranks ranks $set, $start starts first, $end ends first"
 		done
