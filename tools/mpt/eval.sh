@@ -182,7 +182,7 @@ eval_shmem()
 			eval_progress "SHMEM, round $r" "${LABEL[$lib]}"
 			one $r $lib 2 shmem_put 120
 			[ -n "$quick" ] || one $r $lib 2 shmem_bw 120
-			# by messages only small ones: all of RandomAccess would take hours
+			# by messages only small ones: all of RandomAccess takes two minutes
 			one $r $lib 2 shmem_gups 120 $([ $lib != ours-off ] || echo --quick)
 			[ -n "$quick" ] || one $r $lib 2 shmem_stencil 120 $([ $lib != ours-off ] || echo --quick)
 		done
