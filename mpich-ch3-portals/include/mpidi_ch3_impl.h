@@ -396,7 +396,7 @@ static inline MPIR_Request *MPIDI_PTL_Next_born(void)
     return likely(MPIDI_PTL_born != NULL) ? MPIDI_PTL_born : MPIDI_PTL_More_born();
 }
 
-/* The next one, now the user's: complete, without an error, with @match as envelope. Of a receive the status is to set. */
+/* The next one, now the user's: complete, no error, with @match as envelope. Of a receive the status is to set. */
 static inline MPIR_Request *MPIDI_PTL_Give_born(MPIR_Request_kind_t kind, MPIR_Comm * comm, uint64_t match)
 {
     MPIR_Request *req = MPIDI_PTL_born;

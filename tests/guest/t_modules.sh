@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-# t_modules.sh - the modules compile against the headers of Debian's kernels, 6.1 and 6.12; what is for DKMS, udev and modinfo
+# t_modules.sh - the modules compile against the headers of Debian's kernels, 6.1 and 6.12; DKMS, udev, modinfo
 set -u
 . "$(dirname "$0")/lib.sh"
 : "${P3_BUILD:?where it was built}"
