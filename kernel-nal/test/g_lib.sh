@@ -25,7 +25,7 @@ tap()	# NAME SECONDS COMMAND...
 	timeout "$limit" "$@" > out 2> err
 	rc=$?
 	sed 's/^/# /' err | head -n 40
-	grep '^# figure' out
+	grep -o '# figure.*' out
 	while read -r line; do
 		case $line in
 		"ok "*|"not ok "*)
