@@ -37,7 +37,8 @@ static struct gptl_md memory(const struct side *s, const void *at, uint64_t len,
 static bool attach(struct side *s, const void *at, uint64_t len, uint32_t options, struct gptl_ref *md)
 {
 	struct gptl_post p = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY, .pt = EDGE, .ignore = ~0ULL,
-			       .md = memory(s, at, len, PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | options) };
+			       .md = memory(s, at, len, options | PTL_MD_OP_PUT | PTL_MD_OP_GET |
+					    PTL_MD_MANAGE_REMOTE) };
 	int rc = ioctl(s->fd, GPTL_MEMD_ATTACH, &p);
 
 	*md = p.dsc;
@@ -94,7 +95,8 @@ static void t_who_waits_is_told(void)
 	md = bound(s, pages(16), 16 * PAGE, 0);
 	t = now();
 	ok(move(s, 1, md, 4, 16 * PAGE, false) == PTL_OK, "a put to a peer that says nothing");
-	ok(sleeps_until(s, 1, 12) && now() - t > 1.5 && now() - t < 8, "who sleeps until it ends is woken when its peer is given up");
+	ok(sleeps_until(s, 1, 12) && now() - t > 1.5 && now() - t < 8,
+	   "who sleeps until it ends is woken when its peer is given up");
 	ok(events(s) == 1 && fail_of(s, 1) == PTL_NI_DIED_NP, "it has died");
 	shut(s);
 	tell("netdev", "lo");
@@ -243,8 +245,10 @@ static void t_only_readable(void)
 	from = side[0].md;
 	for (int i = 0; i < 30 && good; i++) {
 		memset(side[0].buf, 0, 64);
-		good = move(&side[0], 1, from, EDGE, 64, false) == PTL_OK && move(&side[0], 2, md, EDGE, 64, false) == PTL_OK &&
-		       sleeps_until(&side[0], ++had, 5) && fail_of(&side[0], had) == PTL_NI_OK && side[0].buf[63] == 0x44;
+		good = move(&side[0], 1, from, EDGE, 64, false) == PTL_OK &&
+		       move(&side[0], 2, md, EDGE, 64, false) == PTL_OK &&
+		       sleeps_until(&side[0], ++had, 5) && fail_of(&side[0], had) == PTL_NI_OK &&
+		       side[0].buf[63] == 0x44;
 	}
 	ok(good && p[0] == 0x44, "is read though it cannot be written");
 }
@@ -418,6 +422,85 @@ static void t_bound_beyond_the_limit(void)
 	ok(!status, "what is sent may be longer than RLIMIT_MEMLOCK");
 }
 
+static void *puts_to_both(void *arg)
+{
+	struct side *s = arg;
+	uint8_t *p = pages(16);
+	struct gptl_ref md;
+	struct gptl_post b = { .md = { .start = (uintptr_t)p, .length = 16 * PAGE, .threshold = PTL_MD_THRESH_INF } };
+
+	memset(p, 0x66, 16 * PAGE);
+	if (ioctl(s->fd, GPTL_MD_BIND, &b) != PTL_OK)
+		return NULL;
+	md = b.dsc;
+	while (!stop) {
+		move(s, 1, md, EDGE, 2 * PAGE, false);
+		move(s, 1, md, EDGE + 1, 16 * PAGE, false);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* Memory that is looked up is unmapped, moved, thrown away and forked while frames come for it. */
+static void t_buffers_vanish(double seconds)
+{
+	enum { LONG = 65 << 20 };
+	uint8_t *at = mmap(NULL, LONG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *to;
+	ptl_md_iovec_t v[2] = { { at + 20 * PAGE, PAGE }, { at + 21 * PAGE + 100, PAGE } };
+	struct gptl_post p = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY, .pt = EDGE, .ignore = ~0ULL,
+			       .md = { .start = (uintptr_t)v, .length = 2, .threshold = PTL_MD_THRESH_INF,
+				       .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_IOVEC } };
+	const size_t len = 24 * PAGE;
+	double until, t;
+	pthread_t other;
+	int rounds = 0;
+	bool good;
+
+	good = begin() && works() && ioctl(side[1].fd, GPTL_MEMD_ATTACH, &p) == PTL_OK;
+	p.pt = EDGE + 1;
+	p.md.start = (uintptr_t)at;
+	p.md.length = LONG;
+	p.md.options &= ~PTL_MD_IOVEC;
+	ok(good && ioctl(side[1].fd, GPTL_MEMD_ATTACH, &p) == PTL_OK, "a vector, and a descriptor of 65 MiB");
+	stop = false;
+	pthread_create(&other, NULL, puts_to_both, &side[0]);
+	for (until = now() + seconds; now() < until; rounds++) {
+		switch (next() % 6) {
+		case 0:
+			munmap(at, len);
+			break;
+		case 1:
+			madvise(at, len, MADV_DONTNEED);
+			break;
+		case 2:
+			to = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			mremap(at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+			munmap(to, len);
+			break;
+		case 3:
+			if (!fork())
+				_exit(0);
+			wait(NULL);
+			break;
+		case 4:
+			mprotect(at, len, PROT_READ);
+			break;
+		}
+		at = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		at[0] = 1;
+		if (next() % 4 == 0)
+			usleep((useconds_t)(next() % 3000));
+	}
+	memset(at, 0, len);
+	for (t = now() + 20; (!*(volatile uint8_t *)(at + 16 * PAGE - 1) ||
+			      !*(volatile uint8_t *)(at + 22 * PAGE + 99)) && now() < t; )
+		usleep(1000);
+	stop = true;
+	pthread_join(other, NULL);
+	printf("# %d rounds, held %llu times\n", rounds, (unsigned long long)stat_of(&side[1]).held);
+	ok(at[16 * PAGE - 1] == 0x66 && at[22 * PAGE + 99] == 0x66, "what comes is seen where the memory is now");
+}
+
 /* ---- threads ---- */
 
 static void *puts_many(void *arg)
@@ -474,6 +557,7 @@ int main(void)
 	t_moved_while_it_is_held();
 	t_ends_while_it_is_held();
 	t_bound_beyond_the_limit();
+	t_buffers_vanish(getenv("HOSTILE_SECONDS") ? atof(getenv("HOSTILE_SECONDS")) : 4);
 	printf("1..%d\n", n_tests);
 	return failed;
 }

@@ -549,6 +549,56 @@ static void t_charged(void)
 	ok(status == 0, "an interface's memory is charged to the control group of its process");
 }
 
+/*
+ * A process whose group has no memory left: it gets an error, or is killed, and it is the only one. Its buffers have no
+ * pages before it attaches them.
+ */
+static void t_starved(void)
+{
+	static const char dir[] = "/sys/fs/cgroup/starved";
+	int status = 0, refused = 0, killed = 0, done = 0, fd;
+	static char buf[4096];
+	struct gptl_ref md;
+	pid_t p;
+
+	if ((mkdir(dir, 0755) && errno != EEXIST) || !tell("/sys/fs/cgroup/starved/memory.max", "31457280")) {
+		printf("ok %d - no memory left # SKIP no control group of memory here\n", ++n_tests);
+		return;
+	}
+	tell("/sys/fs/cgroup/starved/memory.swap.max", "0");
+	fflush(stdout);
+	for (uint32_t i = 0; i < 8; i++) {
+		p = fork();
+		if (!p) {
+			const size_t len = (size_t)(1 + 4 * i) << 20;
+			char *at;
+
+			if (!tell("/sys/fs/cgroup/starved/cgroup.procs", "0"))
+				_exit(1);
+			fd = member(0, 1, 700 + i);		/* about 18 MiB, of 30 */
+			at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (fd < 0 || at == MAP_FAILED || !attach(fd, at, len, 0))
+				_exit(2);
+			md = bind_md(fd, at, len);
+			if (md.idx == GPTL_NONE || put(fd, md, 0) != PTL_OK)
+				_exit(2);
+			_exit(0);
+		}
+		waitpid(p, &status, 0);
+		done += status == 0;
+		refused += WIFEXITED(status) && WEXITSTATUS(status) == 2;
+		killed += WIFSIGNALED(status);
+	}
+	printf("# %d done, %d refused, %d killed\n", done, refused, killed);
+	ok(done && refused + killed && done + refused + killed == 8,
+	   "who has no memory left gets an error, or is killed");
+	fd = member(0, 1, 799);
+	ok(fd >= 0 && attach(fd, buf, sizeof(buf), 0) && put(fd, bind_md(fd, buf, 8), 0) == PTL_OK, "others go on");
+	close(fd);
+	for (int i = 0; i < 50 && rmdir(dir); i++)
+		usleep(100000);
+}
+
 /* Another user with the same key is another job. */
 static void t_other_user(void)
 {
@@ -604,6 +654,7 @@ int main(void)
 	t_memlock();
 	t_user_limit();
 	t_charged();
+	t_starved();
 	t_any_bytes(seconds);
 	t_kill_storm(seconds);
 	t_buffers_vanish(seconds);
