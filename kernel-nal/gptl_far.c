@@ -10,17 +10,18 @@
  * Pages. With the lock nothing waits. Memory of descriptors is pinned (gptl_mem.c) but for vectors, very long ones,
  * and what has been withdrawn. Of such memory there() says that it is not there, and leaves a note of what is needed;
  * the frame stays where it is: one that came stands with those behind it in its peer's queue, which is bounded; one
- * that goes is not built yet. The worker looks the pages up in the owner's memory, and goes on;
- * it keeps them until nobody waits for one, since a frame needs all of its own at a time. What cannot be looked up is not mapped: then the copy fails, and the operation with it. A page
- * counts only as long as it is the one that its owner has there: an MMU notifier takes it out when it is unmapped.
+ * that goes is not built yet. The worker looks the pages up in the owner's memory, and goes on; it keeps them until
+ * nobody waits for one, since a frame needs all of its own at a time. What cannot be looked up is not mapped: then
+ * the copy fails, and the operation with it. A page counts only as long as it is the one that its owner has there: an
+ * MMU notifier takes it out when it is unmapped.
  *
  * A call reads what its caller sends (up to FR_COPY bytes) before it makes the message, without the lock. It never
  * waits for another node; where the engine has no room, it asks for more memory once, up to the engine's bound, and
  * then says PTL_NO_SPACE.
  *
  * Whether a peer is there still: its kernel answers for a process that has ended (nobody), or said so (a frame with
- * BYE); one whose machine does not answer any more is given up after peer_timeout seconds: where something waits for it,
- * be it the rest of what it sends, it is asked, and a kernel answers that at once, whatever waits for a page there.
+ * BYE); one whose machine does not answer any more is given up after peer_timeout seconds. Where something waits for
+ * it, be it the rest of what it sends, it is asked, and a kernel answers that at once, whatever waits for a page there.
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
@@ -701,8 +702,8 @@ static struct fr_msg *reserve(struct gptl_link *k, struct gptl_node *g, u64 len)
 }
 
 /*
- * What is sent, into @m, by the caller, who may be interrupted and wait. [left and entered] Where something of it cannot
- * be read, zeroes go: the target writes what comes before it knows that it is not good.
+ * What is sent, into @m, by the caller, who may be interrupted and wait. [left and entered] Where something of it
+ * cannot be read, zeroes go: the target writes what comes before it knows that it is not good.
  */
 static bool read_own(struct gptl_link *k, const struct p3l_send *s, u8 *to)
 {

@@ -22,6 +22,9 @@ check_PROGRAMS += kernel-nal/test/eth_hostile
 kernel_nal_test_eth_hostile_SOURCES = kernel-nal/test/eth_hostile.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
 kernel_nal_test_eth_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
 	-I$(top_srcdir)/nal
+check_PROGRAMS += kernel-nal/test/eth_cut
+kernel_nal_test_eth_cut_SOURCES = kernel-nal/test/eth_cut.c
+kernel_nal_test_eth_cut_LDADD = portals/libportals.la
 check_PROGRAMS += kernel-nal/test/eth_edge
 kernel_nal_test_eth_edge_SOURCES = kernel-nal/test/eth_edge.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
 kernel_nal_test_eth_edge_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \

@@ -74,6 +74,11 @@ job "SHMEM, a namespace each" 2 1 1000 ./inside $lt "$P3_BUILD/tests/guest/shmem
 [ ! -x there ] || job "MPI, a namespace each" 2 1 1000 ./inside ./there
 ip -n ns0 -s link show eth9 | awk '/RX/ { getline; n = $2 } END { exit !(n > 1000) }'
 ok $? "by the wire between them"
+echo 3 >/sys/module/portals_gp/parameters/peer_timeout
+built 100 "$SRC/tools/aprun" -cc none -n 2 -N 1 ./inside $lt "$P3_BUILD/kernel-nal/test/eth_cut" \
+	"ip link set eth9 down" "ip link set eth9 up"
+[ "$(grep -c '^rank [01] good' said)" = 2 ]
+ok $? "the wire is cut during a put: $(tr '\n' ';' <said)"
 kmod rmmod portals_gp
 ok $? "the module is unloaded"
 kernel_finish

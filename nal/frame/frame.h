@@ -51,7 +51,8 @@
  * Later. A kernel's engine may run where it must not wait for a page. There fr_engine.there() is asked before bytes
  * of an MD are touched. Where it says no, the frame stays half taken, fr_owed(), and the link keeps it, with what
  * comes behind it, for fr_piece(); a frame that cannot be built waits, and those behind it, for fr_writable(). NOPs
- * do not: the peer is told how far we are, and that we are. Who has said no has the pages brought, and then calls these.
+ * do not: the peer is told how far we are, and that we are. Whoever has said no has the pages brought, and then calls
+ * these.
  *
  * Locking is the caller's: one thread at a time in all functions here that get the same engine. None blocks; the
  * core's locks are taken inside. Freestanding, no clock: the caller says what time it is.
