@@ -145,7 +145,8 @@ int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own);
 /* Are the pages of @range others' from now on? Not if it is about protection, or a page's own affair. */
 static inline bool gptl_pages_go(const struct mmu_notifier_range *range)
 {
-	return range->event == MMU_NOTIFY_UNMAP || range->event == MMU_NOTIFY_CLEAR || range->event == MMU_NOTIFY_RELEASE;
+	return range->event == MMU_NOTIFY_UNMAP || range->event == MMU_NOTIFY_CLEAR ||
+	       range->event == MMU_NOTIFY_RELEASE;
 }
 
 /* Also in a softirq: the pages of descriptor @md of @t, with a reference, if these bytes of it are pinned; or NULL. */

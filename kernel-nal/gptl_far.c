@@ -83,7 +83,7 @@ struct gptl_link {
 		u64 addr, len;		/* len 0: nothing */
 		bool write;
 	} need;
-	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work() adds and removes */
+	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work()'s */
 	struct mmu_interval_notifier mn;	/* on all of the owner's memory */
 	u32 n_pages;			/* work()'s own, as is */
 	bool failed;			/* a copy has met NOT_MAPPED */
@@ -503,7 +503,8 @@ static bool unmapped(struct mmu_interval_notifier *mn, const struct mmu_notifier
 		return true;
 	spin_lock_bh(&k->lock);
 	mmu_interval_set_seq(mn, seq);
-	xa_for_each_range(&k->pages, key, entry, range->start >> PAGE_SHIFT << 1, (range->end - 1) >> PAGE_SHIFT << 1 | 1)
+	xa_for_each_range(&k->pages, key, entry, range->start >> PAGE_SHIFT << 1,
+			  (range->end - 1) >> PAGE_SHIFT << 1 | 1)
 		if (!xa_is_value(entry))	/* in its place: takes no memory */
 			xa_store(&k->pages, key, xa_tag_pointer(entry, 1), GFP_NOWAIT);
 	spin_unlock_bh(&k->lock);
@@ -580,7 +581,8 @@ static bool fetch(struct gptl_link *k, const struct gptl_need *need, bool last)
 			       keep(k, (unsigned long)(at >> PAGE_SHIFT), need->write, NULL, seq);
 		}
 		for (i = 0; i < got; i++)
-			good &= keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i], seq);
+			good &= keep(k, (unsigned long)(at >> PAGE_SHIFT) + (unsigned long)i, need->write, page[i],
+				     seq);
 		if (!good)
 			return false;
 		at += (u64)got << PAGE_SHIFT;
@@ -652,7 +654,7 @@ static void work(struct work_struct *w)
 		failed = k->failed;
 		k->failed = false;
 		leave(k, NULL);
-		if (failed)			/* it was so for the frame that has met it, and need not be for the next */
+		if (failed)		/* it was so for the frame that has met it, and need not be for the next */
 			give_back(k, false);
 		cond_resched();
 	} while (on);
@@ -673,7 +675,7 @@ static bool refill(struct gptl_link *k, bool had)
 
 	if (had)
 		return false;
-	b = __vmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);	/* kmalloc() would round it up to twice as much */
+	b = __vmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);	/* kmalloc() would round it up to twice that */
 	if (!b)
 		return false;
 	spin_lock_bh(&k->lock);

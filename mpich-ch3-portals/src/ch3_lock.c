@@ -3,11 +3,11 @@
  * MPICH's lock of all calls, with MPI_THREAD_MULTIPLE.
  *
  * A thread that sleeps on that lock makes every call of the others end in a system call that wakes it, to find the
- * lock taken again: with two threads a message costs microseconds so, nearly all of them in the scheduler. So who does not
- * get the lock gives its core away and tries again, for a while (LOOK_NS), and only then sleeps; and who holds it and
- * waits for a message asks whether anybody wants it (MPIDI_PTL_Lock_lend), gives it up then, and its core too, since
- * the other may have no other. Between two calls that do not wait the lock is free, but nobody is sent to take it:
- * threads take turns where they wait, which is once for a window of messages, not once for each.
+ * lock taken again: with two threads a message costs microseconds so, nearly all of them in the scheduler. So who
+ * does not get the lock gives its core away and tries again, for a while (LOOK_NS), and only then sleeps; and who
+ * holds it and waits for a message asks whether anybody wants it (MPIDI_PTL_Lock_lend), gives it up then, and its core
+ * too, since the other may have no other. Between two calls that do not wait the lock is free, but nobody is sent to
+ * take it: threads take turns where they wait, which is once for a window of messages, not once for each.
  */
 #include "mpidi_ch3_impl.h"
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Requests that the channel keeps and gives out again (ch3_born.c): none brings anything of its last use along,
- * whatever that was, and none is given out twice. Sends and receives of ranks 0 and 1 in turn; rank 1's receives find their
- * message (@late), or are posted before it comes.
+ * whatever that was, and none is given out twice. Sends and receives of ranks 0 and 1 in turn; rank 1's receives find
+ * their message (@late), or are posted before it comes.
  */
 #include "m.h"
 
@@ -50,8 +50,8 @@ static void windows(int late, MPI_Comm comm)
 		MPI_Waitall(N, req, st);
 		for (int i = 0; i < N; i++) {
 			MPI_Get_count(&st[i], MPI_INT, &n);
-			CHECK(n == i % 2 && st[i].MPI_SOURCE == 0 && st[i].MPI_TAG == i, "receive %d: %d from %d, tag %d", i,
-			      n, st[i].MPI_SOURCE, st[i].MPI_TAG);
+			CHECK(n == i % 2 && st[i].MPI_SOURCE == 0 && st[i].MPI_TAG == i,
+			      "receive %d: %d from %d, tag %d", i, n, st[i].MPI_SOURCE, st[i].MPI_TAG);
 			CHECK(data[i] == (i % 2 ? 1000 + i : 7), "receive %d has %d", i, data[i]);
 		}
 	}
