@@ -83,7 +83,7 @@ struct gptl_link {
 		u64 addr, len;		/* len 0: nothing */
 		bool write;
 	} need;
-	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work()'s */
+	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work() fills it */
 	struct mmu_interval_notifier mn;	/* on all of the owner's memory */
 	u32 n_pages;			/* work()'s own, as is */
 	bool failed;			/* a copy has met NOT_MAPPED */
@@ -654,7 +654,7 @@ static void work(struct work_struct *w)
 		failed = k->failed;
 		k->failed = false;
 		leave(k, NULL);
-		if (failed)		/* it was so for the frame that has met it, and need not be for the next */
+		if (failed)			/* so it was for the frame that has met it; not for the next, perhaps */
 			give_back(k, false);
 		cond_resched();
 	} while (on);
@@ -675,7 +675,7 @@ static bool refill(struct gptl_link *k, bool had)
 
 	if (had)
 		return false;
-	b = __vmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);	/* kmalloc() would round it up to twice that */
+	b = __vmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT | __GFP_ZERO);	/* kmalloc() would round it up, to twice that */
 	if (!b)
 		return false;
 	spin_lock_bh(&k->lock);

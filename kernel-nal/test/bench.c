@@ -60,8 +60,8 @@ static double loop(void (*fn)(void), int n)
 }
 
 /*
- * Seconds per call of both: the best of many short loops of @n calls, in turn, so that others here disturb some
- * of each and not all of one.
+ * Seconds per call of both: the best of many short loops of @n calls, in turn, so that others on the machine disturb
+ * some of each and not all of one.
  */
 static void best(void (*a)(void), void (*b)(void), int n, double *of_a, double *of_b)
 {

@@ -4,8 +4,8 @@
  *
  *	eth_cut CUT MEND	commands of the second rank
  *
- * Both sleep for the end of the message, which must come, failed, soon after peer_timeout (15 seconds at most); then
- * the descriptor can be unlinked. Each rank says "rank N good", or what is wrong.
+ * Both sleep for the end of the message, which must come, failed, soon after peer_timeout (at most 15 seconds); then
+ * its descriptor can be unlinked. Each rank says "rank N good", or what is wrong.
  */
 #define _GNU_SOURCE
 #include <portals3.h>

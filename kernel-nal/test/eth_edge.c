@@ -3,7 +3,7 @@
  * eth_edge.c - other nodes, where it is seldom: peers that end in the middle of a message, or never answer; memory that
  * is bad, only readable, spread, moved or late while frames are for it; many threads; the device that goes
  *
- * TAP; see two_nodes.h. A peer that says nothing is one that is not there while netdev is empty: nobody says so.
+ * TAP; see two_nodes.h. A peer that says nothing is one that is not there while netdev is empty: so nobody says so.
  */
 #include "two_nodes.h"
 #include <poll.h>

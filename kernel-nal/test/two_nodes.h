@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * two_nodes.h - for tests of the module's way to other nodes: two interfaces of this process are two nodes, joined by
- * the loopback device (netdev=lo), and a packet socket sees what they say, and says what it likes; TAP. For root.
+ * the loopback device (netdev=lo), and a packet socket sees what they say, and says what it likes; lines of TAP. For
+ * root.
  */
 #ifndef TWO_NODES_H
 #define TWO_NODES_H

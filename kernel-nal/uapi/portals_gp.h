@@ -145,10 +145,7 @@ struct gptl_peer {
 	uint8_t pad[2];
 };
 
-/*
- * EINVAL: too many, twice the same, a multicast address, @most below 256. EBUSY: said already. ENOTCONN: no GPTL_NET
- * before.
- */
+/* EINVAL: too many, one twice, to many machines, @most below 256. EBUSY: said already. ENOTCONN: no GPTL_NET. */
 struct gptl_far {
 	uint64_t peers;			/* struct gptl_peer[n] */
 	uint32_t n;
