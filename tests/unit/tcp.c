@@ -636,6 +636,69 @@ static void t_what_listens_there_is_no_peer(void)
 		  "version 7 of the handshake, this one version 2");
 }
 
+/* As one that has no room for so many: greeted, and turned away before the hello was read. */
+static void t_who_is_turned_away_comes_again(void)
+{
+	uint8_t says[24 + 16] = "P3T1\2";
+	unsigned accepted = 0;
+	uint16_t port;
+	double last;
+	int l, fd;
+
+	start(KEY, KEY);
+	port = end[1].place.port;
+	l = listener();
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	for (last = now() + 1; now() < last;) {
+		turn(1);
+		fd = accept(l, NULL, NULL);
+		if (fd >= 0) {
+			accepted++;
+			CHECK(send(fd, says, sizeof(says), MSG_NOSIGNAL) == sizeof(says));
+			shutdown(fd, SHUT_WR);		/* the end is there when the hello is sent */
+			turn(2);
+			close(fd);
+		}
+	}
+	CHECK(!end[0].gone && accepted > 6);		/* who is refused gives up sooner */
+	close(l);
+	end[1].place.port = port;
+	CHECK(until(&end[0].writable, 1));
+	stop();
+}
+
+/* The first of two addresses is that of a process which refuses us, at the other one there is nobody. */
+static void t_refused_is_not_nobody_there(void)
+{
+	uint8_t greeting[24] = "P3T1\2";
+	char text[TCP_WHY_TEXT];
+	unsigned accepted = 0;
+	double last;
+	int l, fd;
+
+	start(KEY, KEY);
+	l = listener();
+	tcp_addr_parse("127.0.0.2", &end[1].place.addr[1]);
+	end[1].place.n = 2;
+	CHECK_INT(send_frame(0, 0, 10), 1);
+	for (last = now() + 10; !end[0].gone && now() < last;) {
+		turn(1);
+		fd = accept(l, NULL, NULL);
+		if (fd >= 0) {
+			accepted++;
+			CHECK(send(fd, greeting, sizeof(greeting), MSG_NOSIGNAL) == sizeof(greeting));
+			turn(2);
+			close(fd);
+		}
+	}
+	CHECK_INT(accepted, 6);
+	SAID(tcp_why(&end[0].t.out[1], text), "the process there has refused us: it does not have this job's key, or "
+		  "has given this one up");
+	close(l);
+	end[1].place.n = 1;
+	stop();
+}
+
 /* A hello of another version, with no proof that could be looked at. */
 static int stranger(void);
 static void t_another_version_gets_nowhere(void)
@@ -903,6 +966,7 @@ int main(void)
 		T(t_cut_connections_are_made_anew), T(t_who_does_not_come_back_is_gone), T(t_one_side_is_enough),
 		T(t_two_that_connect_at_once), T(t_addresses_of_both_kinds),
 		T(t_another_key_gets_nowhere), T(t_what_listens_there_is_no_peer), T(t_another_version_gets_nowhere),
+		T(t_who_is_turned_away_comes_again), T(t_refused_is_not_nobody_there),
 		T(t_the_end_comes_last), T(t_the_end_comes_last_though_something_is_unread),
 		T(t_frames_that_make_no_sense_close), T(t_strangers),
 		T(t_the_jobs_own_get_in_among_strangers), T(t_no_descriptor_is_left), T(t_nobody_listens),

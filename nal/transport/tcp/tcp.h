@@ -109,7 +109,8 @@ struct tcp_out {
 	int in_err;
 	bool waits;			/* a borrower has left something that has come */
 	bool met;			/* there has been a connection, either way */
-	uint8_t refused;		/* handshakes that have ended after our hello */
+	uint8_t refused;		/* handshakes that have ended after our hello, */
+	bool turned;			/* and one at an address before the one that is tried */
 	uint8_t why;			/* enum tcp_why, and what came instead */
 	uint32_t why_is;
 	int err;			/* why there is none (any more); 0: it was closed */

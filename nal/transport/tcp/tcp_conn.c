@@ -5,14 +5,14 @@
  * Handshake, little-endian:
  *	acceptor -> connector	"P3T1", version, 16 random bytes A
  *	connector -> acceptor	"P3T1", version, own rank, the acceptor's rank, 16 random bytes B, MAC(1, ranks, A, B)
- *	acceptor -> connector	MAC(2, ranks, A, B)
+ *	acceptor -> connector	MAC(2, ranks, A, B); or zeroes: turned away for want of room, before it was read
  * then frames, both ways. Whoever does not get so far within five seconds is closed, and no more than STRANGERS may be
  * on the way at a time: one more, and the oldest who has nothing to say goes, since the newest may be one of the job's.
  * Who has no room at all says so: a greeting of version FULL, and an errno. Between two processes there is one
  * connection, whoever has made it: when both begin at once, one of them gives its own up (crossed()).
  *
  * A handshake that ends early is tried again, for as long as a first connection may take: somebody may have been in the
- * way, or something short. Only who is closed after his hello is not wanted, and gives up sooner.
+ * way, or something short. Only who is closed after his hello, without a word, is not wanted, and gives up sooner.
  *
  * Whoever reads a connection sees its end, after all that came over it; who writes leaves it to him. Both sides make it
  * anew then, and user->resumed() sends again what may not have come; that is tried for RESUME_S. A process at its end
@@ -246,7 +246,18 @@ static void not_yet(struct tcp_out *o)
 	}
 	tcp_drop(o, TCP_AGAIN);
 	o->tried = 0;
+	o->turned = false;
 	start_timer(o, AGAIN_S * (1 << (o->again < AGAIN ? o->again++ : AGAIN - 1)));
+}
+
+static void refused(struct tcp_out *o, int err)
+{
+	o->why = TCP_WHY_REFUSED;
+	o->err = err;
+	if (o->refused++ == AGAIN)
+		lost(o);
+	else
+		not_yet(o);
 }
 
 /*
@@ -259,14 +270,11 @@ static void not_wanted(struct tcp_out *o, int err)
 
 	o->why = TCP_WHY_REFUSED;
 	if (p && o->tried < p->n) {
+		o->turned = true;
 		next_address(o, err);
 		return;
 	}
-	o->err = err;
-	if (o->refused++ == AGAIN)
-		lost(o);
-	else
-		not_yet(o);
+	refused(o, err);
 }
 
 /* The owner ends what cannot be read on; false: so it was. */
@@ -279,8 +287,12 @@ bool tcp_goes_on(struct tcp_out *o, int how, int err)
 	return how == READ_ON;
 }
 
+/* It may be one of the job's, whose hello is under way: it should not take that for an answer, but come again. */
 static void turn_away(struct tcp_in *c)
 {
+	static const uint8_t full[WELCOME];
+
+	send(c->fd, full, WELCOME, MSG_NOSIGNAL);
 	c->t->refused++;
 	tcp_stranger_free(c);
 }
@@ -337,6 +349,7 @@ static void made(struct tcp_out *o, int fd)
 	o->err = 0;
 	o->why = TCP_WHY_ERR;
 	o->again = o->refused = 0;
+	o->turned = false;
 	o->resuming = false;
 	tcp_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	serial(o);
@@ -637,6 +650,10 @@ static void out_connect(struct tcp_out *o)
 		start_timer(o, 20 * AGAIN_S);
 		return;
 	}
+	if (o->turned) {			/* one of its addresses is there, and has refused us */
+		refused(o, o->err);
+		return;
+	}
 	if (o->err == ECONNRESET || o->err == EPIPE || o->err == ECONNABORTED) {	/* it ended before it was one */
 		not_yet(o);
 		return;
@@ -722,6 +739,13 @@ static void out_read(struct tcp_out *o)
 		greeted(o);
 		return;
 	}
+	if (!memcmp(to, (const uint8_t[WELCOME]){ 0 }, WELCOME)) {
+		o->why = TCP_WHY_FULL;
+		o->why_is = EAGAIN;
+		o->err = EBUSY;
+		not_yet(o);
+		return;
+	}
 	mac_of(o->t, 2, o->t->rank, o->rank, o->nonce, o->hello + 16, mac);
 	if (tcp_same(mac, to)) {
 		made(o, o->fd);
@@ -770,6 +794,7 @@ static void out_event(struct ev_loop *loop, ev_io *w, int events)
 void tcp_connect_first(struct tcp_out *o)
 {
 	o->tried = o->again = o->refused = 0;
+	o->turned = false;
 	o->wanted = false;
 	ev_now_update(o->t->loop);	/* it may have slept for long; the timer counts from its time */
 	o->until = ev_now(o->t->loop) + o->t->patience;
