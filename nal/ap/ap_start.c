@@ -185,6 +185,8 @@ static int make_engine(struct ap *ap, uint32_t pid, char *why, size_t len)
 	if (strcmp(k->links, "none")) {
 		c->link = ap_card_get(c, job->nodes * sizeof(*c->link));
 		snprintf(why, len, "PTL_LINKS: ");
+		if (!c->link)
+			snprintf(why, len, "PTL_LINKS: no memory for its table");
 		if (!c->link || model_parse(k->links, job->nodes, job->node, c->link, why + strlen(why),
 					    len - strlen(why)))
 			return PTL_FAIL;

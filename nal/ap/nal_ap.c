@@ -98,7 +98,8 @@ static void collect(struct ap *ap)
 
 /*
  * A target may have as many as are left, of calls and of buffers: a half of all, when it is alone. Of n that take
- * nothing any more each ends with a part of n + 1, and as much is left to those who do.
+ * nothing any more, at once, each ends with a part of n + 1, and as much is left to those who do; one after another
+ * they take half of the rest each.
  */
 static bool op_free(const struct ap *ap, uint32_t far)
 {

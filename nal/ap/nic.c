@@ -364,8 +364,6 @@ static void step(struct nic *c)
 			ap_take_calls(&c->side, i);
 	if (nic_local_step(c))
 		c->side.busy = c->side.now;
-	if (nic_links_run(c, on_held))
-		c->side.busy = c->side.now;
 }
 
 /* When time has something to do for a rank; 0: not before something else has happened. */
@@ -468,6 +466,8 @@ static bool turn(struct nic *c)
 
 	step(c);
 	transport_poll(&c->net);
+	if (nic_links_run(c, on_held))		/* behind what may have brought frames for it */
+		s->busy = s->now;
 	if (look_at_ranks(c))
 		c->alone = 0;
 	else if (!c->alone)
@@ -539,6 +539,9 @@ static void inherit(struct nic *c)
 		else
 			gone(k);
 	}
+	for (uint32_t f = 0; f < card->n_far; f++)	/* an end that was held back (PTL_LINKS) is lost */
+		if (c->tcp.out[card->far[f].node].state == TCP_GONE && !p3_load(&card->far[f].gone))
+			ap_far_gone(&c->side, f);
 	p3_store(&card->resting, 0);
 	p3_store(&card->asleep, 0);
 	card->kick = true;
