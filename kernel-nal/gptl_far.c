@@ -1050,10 +1050,16 @@ long gptl_far(struct gptl_ni *ni, const struct gptl_far *a)
 
 	if (!a->n || a->n > 65535 - ni->job->size || a->most < FR_SMALL)
 		return -EINVAL;
-	if (mutex_lock_killable(&net_lock))
-		return -EINTR;
+	rc = nodes_make(&made, a);	/* not under the lock: the caller's memory may take its time (FUSE) */
+	if (!rc && mutex_lock_killable(&net_lock))
+		rc = -EINTR;
+	if (rc) {
+		kvfree(made.node);
+		kvfree(made.hash);
+		return rc;
+	}
 	k = ni->link;
-	rc = !k ? -ENOTCONN : k->n ? -EBUSY : nodes_make(&made, a);
+	rc = !k ? -ENOTCONN : k->n ? -EBUSY : 0;
 	if (!rc) {
 		spin_lock_bh(&k->lock);
 		k->node = made.node;
