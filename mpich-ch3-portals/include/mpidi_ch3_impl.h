@@ -404,6 +404,8 @@ static inline MPIR_Request *MPIDI_PTL_Give_born(MPIR_Request_kind_t kind, MPIR_C
     MPIDI_PTL_born = req->next;
     MPIR_Object_set_ref(req, 2);
     req->kind = kind;
+    if (kind == MPIR_REQUEST_KIND__SEND)
+        MPII_REQUEST_CLEAR_DBG(req);
     req->comm = comm;
     MPIR_Comm_add_ref(comm);
     req->dev.match.whole = match;

@@ -87,6 +87,7 @@ extern void (*MPIDI_PTL_long_copy) (void *dst, const void *src, size_t len);
     } while (0)
 
 /* MPICH's lock of all calls, where several threads make them: who does not get it does as ch3_lock.c says. */
+#if MPL_THREAD_PACKAGE_NAME == MPL_THREAD_PACKAGE_POSIX && MPL_POSIX_MUTEX_NAME == MPL_POSIX_MUTEX_NATIVE
 #include <pthread.h>
 int MPIDI_PTL_Lock_wait(pthread_mutex_t * mutex);
 #undef MPL_thread_mutex_lock
@@ -95,5 +96,6 @@ int MPIDI_PTL_Lock_wait(pthread_mutex_t * mutex);
         *(int *) (err_ptr_) = __builtin_expect(pthread_mutex_trylock(mutex_ptr_), 0) ?  \
             MPIDI_PTL_Lock_wait(mutex_ptr_) : 0;                                        \
     } while (0)
+#endif
 
 #endif /* MPIDI_CH3_PRE_H_INCLUDED */

@@ -75,6 +75,8 @@ void MPID_Request_free_hook(MPIR_Request * req)
             MPIR_Comm_release(req->comm);
             req->next = MPIDI_PTL_born;
             MPIDI_PTL_born = req;
+        } else {
+            MPIR_Assert(MPIR_Object_get_ref(req) > 1);  /* 0: it was on the stack, a handle is used twice */
         }
         return;
     }

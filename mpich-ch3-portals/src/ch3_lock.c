@@ -16,7 +16,7 @@
 #define LOOK_NS         200000  /* beyond it the holder is not in a call of ours that lends: a long copy, say */
 #define TRIES           8       /* between two looks at the clock */
 
-static MPL_atomic_int_t wanting = MPL_ATOMIC_INT_T_INITIALIZER(0);     /* threads in MPIDI_PTL_Lock_wait() */
+static MPL_atomic_int_t wanting = MPL_ATOMIC_INT_T_INITIALIZER(0);     /* threads in Lock_wait(), ROMIO's too */
 
 /* Somebody has @mutex: wait for it. Returns what pthread_mutex_lock() returns. */
 int MPIDI_PTL_Lock_wait(pthread_mutex_t * mutex)
@@ -45,7 +45,5 @@ void MPIDI_PTL_Lock_lend(int core)
 {
     if (!MPIR_IS_THREADED || (MPL_atomic_relaxed_load_int(&wanting) == 0 && !core))
         return;
-    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    sched_yield();
-    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);    /* gives up the core between, too */
 }

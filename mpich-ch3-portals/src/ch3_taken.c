@@ -50,7 +50,7 @@ void MPIDI_PTL_Unex_init(void)
 {
     memset(&MPIDI_PTL_unex, 0, sizeof(MPIDI_PTL_unex));
     show("ptl_unex_bytes", &MPIDI_PTL_unex.bytes,
-         "bytes of messages that no receive was posted for, of which MPICH_UNEX_BUFFER_SIZE is the limit");
+         "bytes of messages that no receive was posted for, held (MPICH_UNEX_BUFFER_SIZE limits each of two kinds)");
     show("ptl_unex_bytes_most", &MPIDI_PTL_unex.most, "the most that ptl_unex_bytes has been");
 }
 

@@ -100,7 +100,10 @@ static int try_exclusive(MPIDI_PTL_Win_ctl_t * ctl, MPIDI_PTL_Waiter_t * waiter)
     return FALSE;
 }
 
-/* One look. Once it has been called for a waiter it must be called until it returns TRUE. */
+/*
+ * One look. Once it has been called for a waiter it must be called until it returns TRUE, or a rank has died: then the
+ * lock is lost to all.
+ */
 int MPIDI_PTL_Try_lock(MPIDI_PTL_Win_ctl_t * ctl, int type, MPIDI_PTL_Waiter_t * waiter)
 {
     return type == MPI_LOCK_SHARED ? try_shared(ctl, waiter) : try_exclusive(ctl, waiter);
