@@ -154,7 +154,8 @@ dmapp_return_t dmapp_get_jobinfo(dmapp_jobinfo_t *info);
 /* May be called before dmapp_init(): then the defaults. */
 dmapp_return_t dmapp_get_rma_attrs(dmapp_rma_attrs_t *attrs);
 dmapp_return_t dmapp_get_rma_attrs_ext(dmapp_rma_attrs_ext_t *attrs);
-/* Of this PE, at once: those that are not of init only. @actual: NULL, or where it goes what is so. */
+/* At once: the threshold of the calling thread, the orderings of this PE; the others are of init only. @actual: NULL,
+ * or where it goes what is so. */
 dmapp_return_t dmapp_set_rma_attrs(dmapp_rma_attrs_t *requested, dmapp_rma_attrs_t *actual);
 dmapp_return_t dmapp_set_rma_attrs_ext(dmapp_rma_attrs_ext_t *requested, dmapp_rma_attrs_ext_t *actual);
 /* A static sentence; for a number that is no code INVALID_PARAM, and "unknown". Always usable. */

@@ -4,7 +4,8 @@
  *
  * PE 0 reads the variables when DMAPP starts, looks whether each is a number or word that may be, and lays what it has
  * found into its work area, where the others get it: so all PEs do the same, also when the values are bad, and a
- * sentence about one is printed once in a job. What stands in the environment of another PE only counts nowhere.
+ * sentence about one is printed once in a job. What stands in the environment of another PE only counts nowhere,
+ * but for dmapp_get_rma_attrs() before the start.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -132,6 +132,7 @@ static void t_who_is_stopped_is_not_dead(void)
 	CHECK_INT(acks(n[STOPPED], 20, 0), n[STOPPED]);
 	n[STOPPED] = 0;
 	kb = p_engine_kb();
+	CHECK(!p_engine() || kb > 0);
 	stop(STOPPED);
 	begin = t_now();
 	for (int i = 0; i < 8; i++) {			/* more than its kernel takes, and then short ones */

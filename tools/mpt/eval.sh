@@ -279,7 +279,7 @@ eval_papers()
 # What the test of counts counts: instructions and shared cache lines of the small operations. Nothing is timed.
 eval_counts()
 {
-	rm -f "$REPORT/counts.tsv"
+	rm -f "$BUILD"/make/tests/out/res/counts/{counts,mpi}.err
 	command -v valgrind >/dev/null || return 0
 	eval_progress "instructions and cache lines of each layer"
 	(cd "$BUILD/make" && T_COUNTS=show P3_BUILD=$PWD MPT_BUILD=$BUILD "$ROOT/tests/run" counts/counts counts/mpi) >"$LOGS/counts.log" 2>&1
@@ -329,7 +329,7 @@ cmd_eval()
 	bench_env
 	rm -rf "$REPORT.new"
 	mkdir -p "$REPORT/raw"
-	rm -f "$REPORT"/raw/*
+	rm -f "$REPORT"/raw/* "$REPORT/counts.tsv"
 	BUSY=$(busy)
 	[ "$BUSY" -le 10 ] || note "Other programs keep $BUSY % of the cores busy: the figures will be disturbed."
 	machine >"$REPORT/machine.tsv"
