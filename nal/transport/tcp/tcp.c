@@ -105,12 +105,12 @@ int tcp_start(struct tcp *t, const struct tcp_bind *at, const uint16_t *ports, i
 		t->listener[i].data = t;
 	}
 	t->reserve = -1;
-	tcp_reserve(t);
 	ev_timer_init(&t->pause, pause_over, 0., 0.);
 	t->pause.data = t;
 	tcp_accepting(t, true);
 	ev_async_init(&t->async, woken);
 	ev_async_start(t->loop, &t->async);
+	tcp_reserve(t);				/* not before that: libev ends the process when it gets no descriptor */
 	ev_timer_init(&t->pulse, tcp_pulse_event, PULSE_S, PULSE_S);
 	t->pulse.data = t;
 	ev_timer_start(t->loop, &t->pulse);
