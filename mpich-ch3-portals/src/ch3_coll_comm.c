@@ -380,7 +380,8 @@ int MPIDI_PTL_Coll_setup(MPIR_Comm * comm)
     int mpi_errno = MPI_SUCCESS, i;
     MPIDI_PTL_Coll_t *c = NULL;
 
-    MPIR_Assert(comm->dev.ch.coll == NULL);     /* two threads in one communicator: the program is wrong */
+    /* Not the first time: a rank had died before it was ready (or two threads are in it: the program is wrong). */
+    MPIR_ERR_CHKANDJUMP(comm->dev.ch.coll != NULL, mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail");
     if (table != NULL && local_of == NULL) {
         mpi_errno = find_peers();
         MPIR_ERR_CHECK(mpi_errno);

@@ -83,11 +83,8 @@ int main(int argc, char **argv)
 			heard(MPI_Accumulate(b, N, MPI_INT, m_size - 2, 0, N, MPI_INT, MPI_SUM, win));
 			heard(MPI_Win_flush(m_size - 2, win));
 			heard(MPI_Win_unlock(m_size - 2, win));
-			if (round == 60) {	/* nobody holds on to a window with a dead rank */
+			if (round == 60)
 				heard(MPI_Win_free(&win));
-				puts("freed");
-				_exit(4);
-			}
 		}
 	}
 	printf("nobody has died (%s)\n", what);
