@@ -596,26 +596,37 @@ static int listener(void)
 	return fd;
 }
 
-/* It says this to whoever connects; what becomes of a frame, and why. */
-static const char *answered(const uint8_t *says, size_t n, char *text)
+/* For so long, or until the frame is given up, this is said to whoever connects, and no more. How many have come. */
+static unsigned answer(int l, const uint8_t *says, size_t n, double seconds)
 {
 	unsigned accepted = 0;
 	double last;
-	int l, fd;
+	int fd;
 
-	start(KEY, KEY);
-	l = listener();
 	CHECK_INT(send_frame(0, 0, 10), 1);
-	for (last = now() + 10; !end[0].gone && now() < last;) {
+	for (last = now() + seconds; !end[0].gone && now() < last;) {
 		turn(1);
 		fd = accept(l, NULL, NULL);
 		if (fd >= 0) {
 			accepted++;
 			CHECK(send(fd, says, n, MSG_NOSIGNAL) == (ssize_t)n);
-			turn(1);
+			shutdown(fd, SHUT_WR);		/* the end is there when a hello is sent */
+			turn(2);
 			close(fd);
 		}
 	}
+	return accepted;
+}
+
+/* What becomes of a frame then, and why. */
+static const char *answered(const uint8_t *says, size_t n, char *text)
+{
+	unsigned accepted;
+	int l;
+
+	start(KEY, KEY);
+	l = listener();
+	accepted = answer(l, says, n, 10);
 	CHECK_INT(end[0].gone, 1);
 	CHECK(!end[0].t.out[1].met && accepted);
 	tcp_why(&end[0].t.out[1], text);
@@ -640,26 +651,14 @@ static void t_what_listens_there_is_no_peer(void)
 static void t_who_is_turned_away_comes_again(void)
 {
 	uint8_t says[24 + 16] = "P3T1\2";
-	unsigned accepted = 0;
+	unsigned accepted;
 	uint16_t port;
-	double last;
-	int l, fd;
+	int l;
 
 	start(KEY, KEY);
 	port = end[1].place.port;
 	l = listener();
-	CHECK_INT(send_frame(0, 0, 10), 1);
-	for (last = now() + 1; now() < last;) {
-		turn(1);
-		fd = accept(l, NULL, NULL);
-		if (fd >= 0) {
-			accepted++;
-			CHECK(send(fd, says, sizeof(says), MSG_NOSIGNAL) == sizeof(says));
-			shutdown(fd, SHUT_WR);		/* the end is there when the hello is sent */
-			turn(2);
-			close(fd);
-		}
-	}
+	accepted = answer(l, says, sizeof(says), 1);
 	CHECK(!end[0].gone && accepted > 6);		/* who is refused gives up sooner */
 	close(l);
 	end[1].place.port = port;
@@ -672,26 +671,13 @@ static void t_refused_is_not_nobody_there(void)
 {
 	uint8_t greeting[24] = "P3T1\2";
 	char text[TCP_WHY_TEXT];
-	unsigned accepted = 0;
-	double last;
-	int l, fd;
+	int l;
 
 	start(KEY, KEY);
 	l = listener();
 	tcp_addr_parse("127.0.0.2", &end[1].place.addr[1]);
 	end[1].place.n = 2;
-	CHECK_INT(send_frame(0, 0, 10), 1);
-	for (last = now() + 10; !end[0].gone && now() < last;) {
-		turn(1);
-		fd = accept(l, NULL, NULL);
-		if (fd >= 0) {
-			accepted++;
-			CHECK(send(fd, greeting, sizeof(greeting), MSG_NOSIGNAL) == sizeof(greeting));
-			turn(2);
-			close(fd);
-		}
-	}
-	CHECK_INT(accepted, 6);
+	CHECK_INT(answer(l, greeting, sizeof(greeting), 10), 6);
 	SAID(tcp_why(&end[0].t.out[1], text), "the process there has refused us: it does not have this job's key, or "
 		  "has given this one up");
 	close(l);
