@@ -77,6 +77,8 @@ struct nal_ni {
 	uint32_t base;			/* of its handles: index, and what is added to generations, bit by bit */
 	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
 	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
+	bool one_by_one;		/* PtlNISerial_np: one call at a time, whatever threads there are. p3a_lock_ */
+	ptl_hold_np_t hold;
 	ptl_interface_t iface;
 	ptl_ni_limits_t limits;
 	uint32_t uid, jid;
@@ -107,6 +109,7 @@ struct nal_far {
 
 struct nal_ops {
 	const char *name;
+	bool threads;			/* it has some of its own, which use the interface beside its owner's calls */
 
 	/*
 	 * Join: make the region of @ni (ni->l) and reach the peers. A PTL_* code; failures have been logged, and undone.

@@ -486,6 +486,7 @@ void MPIDI_PTL_Win_pools_told(void);
 #define MPIDI_PTL_POLLS_ALONE   4       /* looks for an event between two times that other threads are let in, */
 #define MPIDI_PTL_POLLS_CORE    128     /* and that the core is given to whoever else is on it */
 void MPIDI_PTL_Lock_lend(int core);
+void MPIDI_PTL_Lock_hold(int on);
 
 /* ch3_progress.c */
 int MPIDI_PTL_Progress_init(void);

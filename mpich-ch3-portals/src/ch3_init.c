@@ -280,6 +280,8 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
 
     rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &MPIDI_PTL.ni);
     MPIDI_PTL_CHECK(rc, "PtlNIInit");
+    /* MPI's calls come one by one, by its lock or by the program's promise. Refused where others have the interface. */
+    PtlNISerial_np(MPIDI_PTL.ni, 1, MPIDI_PTL_Lock_hold);
     MPIDI_PTL.oversubscribed = PtlOversubscribed_np();
     MPIDI_PTL.spin = MPIDI_PTL.oversubscribed ? MPL_MIN(20, MPIDI_PTL_env.spin) : MPIDI_PTL_env.spin;
     rc = PtlEQAlloc(MPIDI_PTL.ni, MPIDI_PTL_EQ_SIZE, PTL_EQ_HANDLER_NONE, &MPIDI_PTL.eq);
@@ -335,6 +337,7 @@ int MPIDI_CH3_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_PTL_Coll_fini();
     MPIDI_PTL_Wire_fini();
+    PtlNISerial_np(MPIDI_PTL.ni, 0, NULL);
     PtlNIFini(MPIDI_PTL.ni);
     if (PtlNIStatus(MPIDI_PTL.ni, PTL_SR_DROP_COUNT, &drops) == PTL_NI_INVALID)
         PtlFini();

@@ -47,3 +47,23 @@ void MPIDI_PTL_Lock_lend(int core)
         return;
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);    /* gives up the core between, too */
 }
+
+/*
+ * For Portals, which is promised that our calls come one by one (PtlNISerial_np): another library is about to use the
+ * interface, in some thread, maybe in one that has the lock. Below MPI_THREAD_MULTIPLE there is no lock, and who
+ * starts another library while a thread is in MPI breaks the promise that he gave us.
+ */
+void MPIDI_PTL_Lock_hold(int on)
+{
+#if defined(MPICH_IS_THREADED)
+    static MPL_TLS int held;
+
+    if (on && MPIR_IS_THREADED) {
+        MPIDUI_THREAD_CS_ENTER_REC(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        held = TRUE;
+    } else if (!on && held) {
+        held = FALSE;
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    }
+#endif
+}

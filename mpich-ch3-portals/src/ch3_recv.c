@@ -26,7 +26,7 @@ static inline int others_wait(void)
 /* May receives of @comm be tried so? Not where one that was posted is in CH3's queue only, or something would wait. */
 int MPIDI_PTL_Recv_may(const MPIR_Comm * comm)
 {
-    return MPIDI_PTL.direct && MPIDI_PTL_queue_only == 0 && !comm->revoked && !MPIR_IS_THREADED && !others_wait();
+    return MPIDI_PTL.direct && MPIDI_PTL_queue_only == 0 && !comm->revoked && !others_wait();
 }
 
 /*

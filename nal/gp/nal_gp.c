@@ -912,6 +912,7 @@ static void far(const struct nal_ni *ni, struct nal_far *f)
 
 const struct nal_ops nal_gp = {
 	.name = "gp",
+	.threads = true,
 	.start = start,
 	.stop = stop,
 	.find = find,

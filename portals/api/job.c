@@ -22,19 +22,24 @@
  */
 static int64_t meanwhile(void *arg)
 {
+	ptl_hold_np_t hold = p3a_serial_hold();	/* whose promise it is may be in a call */
 	struct nal_between *b = arg;
 	struct nal_ni *ni;
 	int64_t nap = 10000000;
 
+	if (hold)
+		hold(1);
 	p3_fetch_add(&p3a_waiting, 1);
 	p3_fence();			/* see p3a_send_home() */
 	ni = p3_load_acq(&p3a_open_ni);
 	if (ni) {
-		ni->env.single = __libc_single_threaded;
+		ni->env.single = p3a_single(ni);
 		b->ni = ni;
 		nap = nal_between(b);
 	}
 	p3_fetch_add(&p3a_waiting, -1);
+	if (hold)
+		hold(0);
 	return nap;
 }
 

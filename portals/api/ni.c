@@ -145,7 +145,7 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	ni->serial = ++made;
 	ni->uid = job->uid;
 	ni->jid = job->jid;
-	ni->env.single = __libc_single_threaded;
+	ni->env.single = p3a_single(ni);
 	ni->put_usual = ni->put_any = p3a_put_any;
 	ni->put_long = p3a_put_long;
 	ni->spin = p3_rt_oversubscribed() ? 20 : (uint32_t)k->spin;
@@ -187,6 +187,30 @@ static struct nal_ni *open_ni(ptl_interface_t iface, ptl_pid_t pid, const ptl_ni
 	return NULL;
 }
 
+/*
+ * lock(), for one who is about to share the interface: the promise of who has it alone (PtlNISerial_np) ends. What he
+ * holds during his calls comes before our lock, since he takes that in his calls.
+ */
+static void lock_shared(void)
+{
+	ptl_hold_np_t hold;
+	bool done;
+
+	do {
+		hold = p3a_serial_hold();
+		if (hold)
+			hold(1);
+		lock();
+		done = !p3a_open_ni || !p3a_open_ni->one_by_one || p3a_open_ni->hold == hold;
+		if (!done)
+			unlock();	/* it was promised just now */
+		else if (p3a_open_ni)
+			p3_store_rel(&p3a_open_ni->one_by_one, false);
+		if (hold)
+			hold(0);
+	} while (!done);
+}
+
 P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
 		      ptl_handle_ni_t *out)
 {
@@ -200,7 +224,7 @@ P3A_API int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *des
 		return PTL_IFACE_INVALID;
 	if (pid != PTL_PID_ANY && pid > 0x3fffff)	/* the largest Unix pid: clients use their own */
 		return PTL_PID_INVALID;
-	lock();
+	lock_shared();
 	ni = p3a_open_ni;
 	if (ni) {
 		ni->refs++;
@@ -242,6 +266,26 @@ static void close_ni(struct nal_ni *ni)
 	ni->nal->stop(ni);
 	p3a_look_close();
 	free(ni->eq);
+}
+
+P3A_API int PtlNISerial_np(ptl_handle_ni_t h, int on, ptl_hold_np_t hold)
+{
+	struct nal_ni *ni;
+	int rc = PTL_OK;
+
+	P3A_CHECK_UP();
+	lock();
+	ni = p3a_any_of(h, P3A_NI);
+	if (!ni) {
+		rc = PTL_NI_INVALID;
+	} else if (on && (ni->refs > 1 || ni->nal->call || ni->nal->threads)) {
+		rc = PTL_FAIL;
+	} else {
+		ni->hold = hold;
+		p3_store_rel(&ni->one_by_one, on != 0);
+	}
+	unlock();
+	return rc;
 }
 
 P3A_API int PtlNIFini(ptl_handle_ni_t h)

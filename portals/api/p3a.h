@@ -81,6 +81,20 @@ static inline struct p3l_ref p3a_ref(const struct nal_ni *ni, ptl_handle_any_t h
 	return nal_ref(ni, h);
 }
 
+/* May locks among threads be left out? Asked in each call. */
+static inline bool p3a_single(const struct nal_ni *ni)
+{
+	return (unsigned char)__libc_single_threaded | ni->one_by_one;
+}
+
+/* What keeps the one out who promised that calls come one by one; NULL: nobody did, or gave nothing for that. */
+static inline ptl_hold_np_t p3a_serial_hold(void)
+{
+	const struct nal_ni *ni = p3_load_acq(&p3a_open_ni);
+
+	return ni && p3_load_acq(&ni->one_by_one) ? ni->hold : NULL;
+}
+
 /* The interface of a handle of @kind, or NULL. */
 static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 {
@@ -91,7 +105,7 @@ static inline struct nal_ni *p3a_ni_of(ptl_handle_any_t h, enum p3a_kind kind)
 	ni = p3a_table[h >> 26 & 7];
 	if (p3_unlikely(!ni) || (kind == P3A_NI && p3_unlikely((h & 0xffff) != ni->serial)))
 		return NULL;
-	ni->env.single = __libc_single_threaded;
+	ni->env.single = p3a_single(ni);
 	return ni;
 }
 

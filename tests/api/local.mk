@@ -57,6 +57,10 @@ check_PROGRAMS += tests/api/t_take
 tests_api_t_take_SOURCES = tests/api/t_take.c tests/api/ptl.h
 tests_api_t_take_CPPFLAGS = $(T_CPPFLAGS)
 tests_api_t_take_LDADD = $(T_LIBS)
+check_PROGRAMS += tests/api/t_serial
+tests_api_t_serial_SOURCES = tests/api/t_serial.c tests/api/ptl.h
+tests_api_t_serial_CPPFLAGS = $(T_CPPFLAGS)
+tests_api_t_serial_LDADD = $(T_LIBS)
 check_PROGRAMS += tests/api/t_busy
 tests_api_t_busy_SOURCES = tests/api/t_busy.c tests/api/ptl.h
 tests_api_t_busy_CPPFLAGS = $(T_CPPFLAGS)
@@ -120,6 +124,14 @@ P3_TESTS += api/take:tests/api/t_take:valgrind api/take-2:tests/api/t_take:ranks
 	api/take-net:tests/api/t_take:ranks=2,pernode=1,limit=120,env=T_NO_TAKING=1 \
 	api/take-ap:tests/api/t_take:ranks=2,pernode=1,limit=120,env=PTL_NAL=ap+T_NO_TAKING=1 \
 	api/take-loop:tests/api/t_take:env=PTL_NAL=loop+T_NO_TAKING=1
+# PtlNISerial_np: what one thread of several does is what the only one would
+P3_TESTS += api/serial:tests/api/t_serial:limit=120 api/serial-2:tests/api/t_serial:ranks=2,limit=120 \
+	api/serial-net:tests/api/t_serial:ranks=2,pernode=1,limit=120,env=T_REFUSED=1 \
+	api/serial-ap:tests/api/t_serial:ranks=2,pernode=1,limit=120,env=PTL_NAL=ap+T_NO_TAKING=1 \
+	api/take-2-serial:tests/api/t_take:ranks=2,env=T_SERIAL=1 \
+	api/polled-2-serial:tests/api/t_polled:ranks=2,env=T_SERIAL=1 \
+	api/put-2-poll-serial:tests/api/t_put:ranks=2,limit=120,env=T_POLL=1+T_SERIAL=1 \
+	api/eq-2-serial:tests/api/t_eq:ranks=2,limit=120,env=T_SERIAL=1
 P3_TESTS += api/polled:tests/api/t_polled:valgrind api/polled-2:tests/api/t_polled:ranks=2 \
 	api/polled-8:tests/api/t_polled:ranks=8,limit=120 \
 	api/busy-2:tests/api/t_busy:ranks=2,limit=120 api/busy-2-poll:tests/api/t_busy:ranks=2,limit=120,env=T_POLL=1 \

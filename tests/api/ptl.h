@@ -14,6 +14,7 @@
 #include "multi.h"
 #include "tap.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #include <p3rt/p3rt.h>
@@ -294,6 +295,23 @@ __attribute__((unused)) static void p_fill(void *p, size_t len, unsigned seed)
 		c[i] = (unsigned char)(i % 8 ? s >> i % 8 * 8 : t_random(&s));
 }
 
+static void *p_sleeper_(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* T_SERIAL=1: this is a process with two threads, of which one makes all calls, and promises that. */
+static void p_serial_(void)
+{
+	const char *serial = getenv("T_SERIAL");
+	pthread_t th;
+
+	if (serial && atoi(serial) && (pthread_create(&th, NULL, p_sleeper_, NULL) || PtlNISerial_np(ni, 1, NULL)))
+		bail("PtlNISerial_np");
+}
+
 __attribute__((unused)) static void p_init(void)
 {
 	const char *poll = getenv("T_POLL");
@@ -308,6 +326,7 @@ __attribute__((unused)) static void p_init(void)
 	rc = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, p_desired, &lim, &ni);
 	if (rc)
 		bail("PtlNIInit: %s", PtlErrorStr((unsigned)rc));
+	p_serial_();
 	if (PtlGetRank(ni, &rank, &size) || (int)rank != t_rank() || (int)size != t_size())
 		bail("PtlGetRank: not the rank and size that we were started with");
 	if (PtlGetId(ni, &self))

@@ -142,6 +142,7 @@ static void t_bad_interface_handles(void)
 	EACH_BAD('n', PtlMEMDPost(X, me, anyone, 0, 0, PTL_UNLINK, PTL_INS_AFTER, p_md(src, 1, 1, 0, PTL_EQ_NONE),
 				  PTL_UNLINK, &h, &h, PTL_EQ_NONE), PTL_NI_INVALID);
 	EACH_BAD('n', PtlPTPolled_np(X, PT, 1), PTL_NI_INVALID);
+	EACH_BAD('n', PtlNISerial_np(X, 1, NULL), PTL_NI_INVALID);
 	/* PTL_INVALID_HANDLE is legal for ranks; an object that is not an interface is not */
 	CHECK_INT(PtlGetRank(0xdeadbeefu, &a, &b), PTL_NI_INVALID);
 	CHECK_INT(h, 0x1111);

@@ -57,6 +57,7 @@ static int all_without_init(void)
 	NI(PtlGet(h, id, 0, 0, 0, 0));
 	NI(PtlGetRegion(h, 0, 0, id, 0, 0, 0, 0));
 	NI(PtlPTPolled_np(h, 0, 1));
+	NI(PtlNISerial_np(h, 1, NULL));
 	NI(PtlGetRank(PTL_INVALID_HANDLE, &a, &b));
 #undef NI
 	return bad;

@@ -792,6 +792,34 @@ int PtlMEMDInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bit
 int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
 
 /**
+ * PtlNISerial_np - promise that calls come one by one, though the process has several threads
+ * @ni: handle of an open interface
+ * @on: 1: no call for this interface and its objects is made while another is under way. 0, the default: any thread
+ *	may make any call at any time
+ * @hold: NULL, or a function that keeps the caller's own calls out and lets them in again: it takes, and gives up, the
+ *	lock by which they come one by one. It is called in other threads; in one that has the lock already it must not
+ *	wait. It must stay callable until @on was set to 0
+ *
+ * For a library that has a lock of its own around its calls, as MPI with MPI_THREAD_MULTIPLE, or whose users promise
+ * as much: in a process with threads calls take locks among these, and some ways are closed to them (PtlMEMDTake_np,
+ * events straight from the inbox). With this promise they do as in a process with one thread. What one thread does
+ * must be visible to the next, as locks see to.
+ *
+ * The promise is only for who has the interface alone. It ends when another library opens it (PtlNIInit); this library
+ * calls @hold around that, and around the turns of a PtlRtBarrier_np in which it works for the interface. Without
+ * @hold no call may be under way meanwhile.
+ *
+ * Return:
+ *   PTL_OK
+ *   PTL_NI_INVALID: @ni is not an open interface
+ *   PTL_FAIL: it has been opened twice, or has a thread or a kernel of its own (several nodes by way of the interrupt
+ *	thread, PTL_NAL=gp): nothing has changed, and nothing would be gained
+ * Source: An extension of this library. What MPI calls MPI_THREAD_SERIALIZED.
+ * See: PtlMEMDTake_np, PtlNIInit, ptl_hold_np_t
+ */
+int PtlNISerial_np(ptl_handle_ni_t ni, int on, ptl_hold_np_t hold);
+
+/**
  * PtlMEMDTake_np - take the message that an entry would get, if it is the next one
  * @base: the entry in front of which such an entry would be posted; in the list of a polled portal
  * @eq: the queue of its events, and of those of whatever stands in the list
@@ -805,9 +833,10 @@ int PtlPTPolled_np(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, int on);
  * descriptor and the event: it matches, copies, counts and frees the inbox's line. Or it does nothing at all.
  *
  * It takes nothing unless @base is the first entry of its list, the portal is a polled one (PtlPTPolled_np), access
- * control lets everybody put there, the process has one thread, @eq is empty, and the message is the next of its
- * initiator's, with the bits and header data that are asked for, no remote offset, no acknowledgement asked, and no
- * longer than take->length. It makes no progress: a program that calls nothing else is to fetch events now and then.
+ * control lets everybody put there, the process has one thread (or PtlNISerial_np), @eq is empty, and the message is
+ * the next of its initiator's, with the bits and header data that are asked for, no remote offset, no acknowledgement
+ * asked, and no longer than take->length. It makes no progress: a program that calls nothing else is to fetch events
+ * now and then.
  *
  * Return:
  *   PTL_OK: the message is at take->start

@@ -375,6 +375,14 @@ typedef struct {
 } ptl_take_np_t;
 
 /**
+ * ptl_hold_np_t - function that keeps a library's own calls of Portals out, and lets them in again
+ *
+ * Source: An extension of this library.
+ * See: PtlNISerial_np
+ */
+typedef void (*ptl_hold_np_t)(int on);	/* on: 1: out; 0: in again */
+
+/**
  * ptl_eq_handler_t - function that is run for each event of a queue
  *
  * Source: Portals 3.3, section 3.11.6.
