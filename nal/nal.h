@@ -58,6 +58,8 @@ struct nal_eq {
 	ptl_event_t like;		/* an event of it, whole */
 	struct p3l_known taking;	/* PtlMEMDTake_np(): what it has looked up, and for which entry */
 	ptl_handle_me_t taking_for;
+	ptl_process_id_t taking_from;	/* from whom the last time, and his slot (NAL_ANY: from whomever) */
+	uint32_t taking_slot;
 };
 
 /* A put, with the arguments of PtlPutRegion as they stand: handing them on costs nothing. */
@@ -77,7 +79,7 @@ struct nal_ni {
 	uint32_t base;			/* of its handles: index, and what is added to generations, bit by bit */
 	uint16_t serial;		/* in its handle: one that was closed is not taken for it */
 	unsigned refs;			/* PtlNIInit calls without PtlNIFini */
-	bool one_by_one;		/* PtlNISerial_np: one call at a time, whatever threads there are. p3a_lock_ */
+	uint8_t one_by_one;		/* PtlNISerial_np: one call at a time, whatever threads there are. p3a_lock_ */
 	ptl_hold_np_t hold;
 	ptl_interface_t iface;
 	ptl_ni_limits_t limits;

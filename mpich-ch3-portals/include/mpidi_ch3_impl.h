@@ -486,6 +486,15 @@ void MPIDI_PTL_Win_pools_told(void);
 #define MPIDI_PTL_POLLS_ALONE   4       /* looks for an event between two times that other threads are let in, */
 #define MPIDI_PTL_POLLS_CORE    128     /* and that the core is given to whoever else is on it */
 void MPIDI_PTL_Lock_lend(int core);
+
+/* A turn of a loop that waits for another core. */
+static inline void MPIDI_PTL_Pause(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
 void MPIDI_PTL_Lock_hold(int on);
 
 /* ch3_progress.c */

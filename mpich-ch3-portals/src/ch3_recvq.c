@@ -21,6 +21,10 @@
 #define INDEX_FROM      32
 #define LOOK_FROM       2       /* receives posted between two looks for their messages: see settle_posted() */
 #define LOOK_TO         64
+#define STREAM          3       /* receives in a row: see pause_for_stream() */
+#define STREAM_PAUSES   24      /* about 0.5 us: eight messages */
+#define STREAM_GAIN     8       /* at most */
+#define STREAM_SKIP     16      /* where pauses have not helped: one in so many */
 #define FIRST_CHAINS    256     /* a power of 2; doubled when chains have two requests on average */
 
 /* Which parts a key leaves out: the kind of a receive, the number of a table of messages. */
@@ -517,6 +521,29 @@ static int look_around(void)
     return mpi_errno;
 }
 
+/*
+ * Receives in a row have had their messages at once, and now there is none: we are faster than the sender. A look takes
+ * the line of the next message from the core that is about to write it, and an entry costs more than the moment until
+ * it comes. So leave the lines alone for that moment, once; if that did not help the last times, only now and then.
+ */
+static struct {
+    int run;                    /* receives in a row */
+    int gain;                   /* pauses that have helped, less those that have not; 0 or less: try seldom */
+    unsigned skipped;
+} stream = {.gain = 1 };
+
+static int pause_for_stream(void)
+{
+    int run = stream.run;
+
+    stream.run = 0;
+    if (likely(run < STREAM) || (stream.gain <= 0 && ++stream.skipped % STREAM_SKIP != 0))
+        return FALSE;
+    for (int i = 0; i < STREAM_PAUSES; i++)
+        MPIDI_PTL_Pause();
+    return TRUE;
+}
+
 /* A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not. */
 static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
                                      MPI_Aint user_count, MPI_Datatype datatype)
@@ -524,9 +551,18 @@ static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_C
     MPIR_Request *rreq;
     MPIDI_PTL_Direct_t d;
 
-    if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) || MPIDI_PTL_Next_born() == NULL ||
-        !MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d))
+    if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) || MPIDI_PTL_Next_born() == NULL)
         return NULL;
+    if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d)) {
+        if (!pause_for_stream())
+            return NULL;
+        if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d)) {
+            stream.gain = MPL_MAX(stream.gain - 2, 0);
+            return NULL;
+        }
+        stream.gain = MPL_MIN(stream.gain + 1, STREAM_GAIN);
+    }
+    stream.run++;
     rreq = MPIDI_PTL_Give_born(MPIR_REQUEST_KIND__RECV, comm, MPIDI_PTL_Match_word(source, tag, context_id));
     rreq->status.MPI_SOURCE = d.source;
     rreq->status.MPI_TAG = d.tag;

@@ -109,13 +109,6 @@ int MPIDI_PTL_Try_lock(MPIDI_PTL_Win_ctl_t * ctl, int type, MPIDI_PTL_Waiter_t *
     return type == MPI_LOCK_SHARED ? try_shared(ctl, waiter) : try_exclusive(ctl, waiter);
 }
 
-static inline void pause_core(void)
-{
-#ifdef __x86_64__
-    __builtin_ia32_pause();
-#endif
-}
-
 /* Nonzero: after a long wait. */
 static int give_core_away(int64_t since)
 {
@@ -157,7 +150,7 @@ int MPIDI_PTL_Lock(const MPIDI_PTL_Win_t * w, MPIDI_PTL_Win_ctl_t * ctl, int typ
         for (i = 0; i < spin; i++) {
             if (MPIDI_PTL_Try_lock(ctl, type, &waiter))
                 goto fn_exit;
-            pause_core();
+            MPIDI_PTL_Pause();
         }
         mpi_errno = MPIDI_CH3_Progress_poke();
         MPIR_ERR_CHECK(mpi_errno);
@@ -345,7 +338,7 @@ void MPIDI_PTL_Acc_lock(MPIDI_PTL_Win_ctl_t * ctl)
         do {
             if (++i > SPIN)
                 sched_yield();
-            pause_core();
+            MPIDI_PTL_Pause();
         } while (__atomic_load_n(&ctl->acc, __ATOMIC_RELAXED) != 0);
     }
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "nal_smap.h"
+#include "p3l_line.h"
 
 #define REAP_LOOKS	16384		/* empty looks between two at who has died */
 #define POLLED_BATCH	16		/* messages of polled entries taken in one look */
@@ -467,6 +468,8 @@ int nal_take(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned l
 {
 	struct priv *pv = priv_of(ni);
 	struct p3l_lane_hdr *lane;
+	const struct p3l_line *m;
+	uint32_t head, mask;
 	int rc;
 
 	if (p3_unlikely(slot >= ni->n_peers)) {
@@ -483,11 +486,31 @@ int nal_take(struct nal_ni *ni, uint32_t slot, struct p3l_sink *sink, unsigned l
 			return 0;		/* its lane has never been written: looking there would cost memory */
 		lane = p3l_lane(ni->l, slot);
 	}
-	while (!p3l_lane_ready(ni->l, lane)) {
+	head = p3_load(&lane->head);
+	mask = p3l_lane_mask(ni->l);
+	m = &p3l_lane_lines(lane)[head & mask];
+	while (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head)) {
 		pv->burst = 0;
 		if (looks-- <= 1)
 			return 0;
 		no_guess();
+	}
+	if (!P3_TRACING) {
+		if (!pv->burst) {
+			no_guess();
+			expect_reply(ni, slot);
+		} else if (pv->burst > 2) {
+			__builtin_prefetch(&p3l_lane_lines(lane)[(head + P3L_FETCH) & mask]);
+		}
+		rc = p3l_line_take(ni->l, lane, slot, head, m, sink);
+		if (p3_likely(rc > 0)) {
+			pv->last = lane;
+			pv->last_lane = slot;
+			pv->burst++;
+			return rc;
+		}
+		if (rc < 0)
+			return rc;
 	}
 	return take_from(ni, slot, lane, sink, !pv->burst);
 }

@@ -583,7 +583,7 @@ static __attribute__((noinline)) int put_followed(struct nal_ni *ni, uint32_t sl
 /*
  * The usual put, straight: a message of one line, from a descriptor that has nothing to record, by the only thread, to
  * another rank's polled entry, or (@asks) to a rank that sits in polling calls. As nal_put_small() would do it. These
- * three have PtlPutRegion's arguments as they stand, and call nothing on their way, so nothing has to be put aside;
+ * have PtlPutRegion's arguments as they stand, and call nothing on their way, so nothing has to be put aside;
  * what differs in any point is handed on as it came.
  */
 #define PUT_ARGS ptl_handle_md_t mdh, ptl_size_t loff, ptl_size_t len, ptl_ack_req_t ack, ptl_process_id_t target,    \
@@ -591,17 +591,16 @@ static __attribute__((noinline)) int put_followed(struct nal_ni *ni, uint32_t sl
 		 ptl_hdr_data_t hdr_data
 #define AS_IT_CAME mdh, loff, len, ack, target, pt, ac, bits, roffset, hdr_data
 
-static inline __attribute__((always_inline)) int put_line(bool asks, PUT_ARGS)
+static inline __attribute__((always_inline)) int put_line(bool asks, struct nal_ni *ni, uint32_t slot, PUT_ARGS)
 {
-	struct nal_ni *ni = p3a_open_ni;
 	struct priv *pv = priv_of(ni);
-	uint32_t slot = guess_slot(ni, target.pid), was = P3L_W_POLL;
 	struct nal_peer *p = &ni->peer[slot];
 	struct p3l_ref ref = nal_ref(ni, mdh);
 	const struct p3l_md *md = p3l_md(ni->l, ref.idx);
 	const uint32_t plain = P3L_MD_PLAIN | P3L_MD_USED;
+	uint32_t was = P3L_W_POLL, mask;
 	struct p3l_ni *l = p->l;
-	struct p3l_line *m;
+	struct p3l_line *lines, *m;
 
 	if (p3_unlikely(ack == PTL_ACK_REQ || (ac | roffset) || target.nid != ni->l->nid ||
 			pv->pids[slot] != target.pid || slot == ni->l->slot || !ni->env.single || !p->tx.used ||
@@ -614,7 +613,9 @@ static inline __attribute__((always_inline)) int put_line(bool asks, PUT_ARGS)
 	if (p3_unlikely(len > P3L_BODY - 16 || loff > md->length || len > md->length - loff ||
 			!p3l_lane_room_line(l, p->lane, &p->tx)))
 		goto any;
-	m = p3l_lane_line(l, p->lane, p->tx.tail);
+	mask = p3l_lane_mask(l);
+	lines = p3l_lane_lines(p->lane);
+	m = &lines[p->tx.tail & mask];
 	p3l_line_fill(m, pt, bits, hdr_data, (const void *)(uintptr_t)(md->start + loff), (uint32_t)len);
 	P3_TRACED(write(l, ni->l->slot, p->tx.tail, (uint32_t)len));
 	was = p3l_line_publish(&p->tx, m, 1, asks);
@@ -624,7 +625,7 @@ static inline __attribute__((always_inline)) int put_line(bool asks, PUT_ARGS)
 		was = P3L_W_POLL;
 		p->polled = true;
 		p->polled_end = p->tx.tail;
-		p3_prefetchw(p3l_lane_line(l, p->lane, p->tx.tail + P3L_AHEAD));
+		p3_prefetchw(&lines[(p->tx.tail + P3L_AHEAD) & mask]);
 	}
 	P3_PROBE_ADD(inbox_write, pv->stats->send_count, 1, P3_F4, P3_ARG(1, l), P3_ARG(2, ni->l->slot),
 		     P3_ARGM(3, p->tx.tail), P3_ARG(4, len));
@@ -639,25 +640,23 @@ any:
 	return ni->put_any(AS_IT_CAME);
 }
 
-static __attribute__((noinline)) int put_line_polled(PUT_ARGS)
-{
-	return put_line(false, AS_IT_CAME);
-}
-
 static __attribute__((noinline)) int put_line_asks(PUT_ARGS)
 {
-	return put_line(true, AS_IT_CAME);
+	struct nal_ni *ni = p3a_open_ni;
+
+	return put_line(true, ni, guess_slot(ni, target.pid), AS_IT_CAME);
 }
 
 int nal_put_usual(PUT_ARGS)
 {
 	struct nal_ni *ni = p3a_open_ni;
-	const struct nal_peer *p = &ni->peer[guess_slot(ni, target.pid)];
+	uint32_t slot = guess_slot(ni, target.pid);
+	const struct nal_peer *p = &ni->peer[slot];
 
 	if (p3_unlikely(pt >= P3L_MAX_PT || !p->small || !p->l))
 		return ni->put_any(AS_IT_CAME);
 	if (p3l_pt_polled(p->l, pt))		/* M:polled.look */
-		return put_line_polled(AS_IT_CAME);
+		return put_line(false, ni, slot, AS_IT_CAME);
 	if (!p->polls || p->last_put == priv_of(ni)->calls)
 		return ni->put_long(AS_IT_CAME);
 	return p3_unlikely(p->polled) ? ni->put_any(AS_IT_CAME) : put_line_asks(AS_IT_CAME);

@@ -82,9 +82,9 @@ static inline struct p3l_ref p3a_ref(const struct nal_ni *ni, ptl_handle_any_t h
 }
 
 /* May locks among threads be left out? Asked in each call. */
-static inline bool p3a_single(const struct nal_ni *ni)
+static inline uint8_t p3a_single(const struct nal_ni *ni)
 {
-	return (unsigned char)__libc_single_threaded | ni->one_by_one;
+	return (uint8_t)((uint8_t)__libc_single_threaded | ni->one_by_one);
 }
 
 /* What keeps the one out who promised that calls come one by one; NULL: nobody did, or gave nothing for that. */

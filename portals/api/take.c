@@ -24,6 +24,8 @@ static __attribute__((noinline)) int learn(struct nal_ni *ni, struct nal_eq *e, 
 		return PTL_MD_NO_UPDATE;
 	e->taking = (struct p3l_known){ .pt = pt, .changes = p3_load(&ni->l->pt[pt].changes), .remote = true,
 					.given = true, .md_idx = UINT16_MAX };
+	e->taking_from = (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY };
+	e->taking_slot = NAL_ANY;
 	e->taking_for = base;
 	return PTL_OK;
 }
@@ -54,10 +56,14 @@ P3A_API int PtlMEMDTake_np(ptl_handle_me_t base, ptl_handle_eq_t eq, ptl_take_np
 	}
 	if (p3_unlikely(!p3l_pt_alone(&ni->env, k->pt) || !ni->nal->take))
 		return PTL_MD_NO_UPDATE;
-	if (t->match_id.nid != PTL_NID_ANY && t->match_id.pid != PTL_PID_ANY) {
+	if (p3_likely(t->match_id.pid == e->taking_from.pid && t->match_id.nid == e->taking_from.nid)) {
+		slot = e->taking_slot;
+	} else if (t->match_id.nid != PTL_NID_ANY && t->match_id.pid != PTL_PID_ANY) {
 		slot = (uint32_t)ni->nal->find(ni, t->match_id);
 		if (p3_unlikely(slot >= ni->n_peers))
 			return PTL_MD_NO_UPDATE;
+		e->taking_from = t->match_id;
+		e->taking_slot = slot;
 	} else if (t->match_id.nid != PTL_NID_ANY || t->match_id.pid != PTL_PID_ANY) {
 		return PTL_MD_NO_UPDATE;	/* one of them is given: an entry can do that */
 	}
@@ -76,6 +82,7 @@ P3A_API int PtlMEMDTake_np(ptl_handle_me_t base, ptl_handle_eq_t eq, ptl_take_np
 	t->initiator.nid = ni->l->nid;
 	t->initiator.pid = ni->pids[sink.ev.initiator];
 	t->bits = sink.ev.match_bits;
+	p3_barrier();			/* two words, written as such just now: read as one they would be waited for */
 	t->hdr = sink.ev.hdr_data;
 	t->mlength = sink.ev.rlength;
 	P3_TRACED(handover(ni->l, eq & 0xffff, PTL_EVENT_PUT_END, t->hdr));

@@ -9,9 +9,8 @@
  * descriptor for one message, as MPI posts it, is looked up for that message, before it comes if there is nothing else to
  * do, and goes with its ME. A message of several lines is taken so only where no lock would be held meanwhile.
  */
-#include "p3l.h"
+#include "p3l_line.h"
 
-#define FETCH 4		/* lines */
 #define OPTIONS (PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE)
 
 bool p3l_open_to_all(const struct p3l_ni *ni)
@@ -211,7 +210,7 @@ int p3l_inbox_hot(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_lane_
 	if (p3_load_acq(&m->word) != p3l_word(P3L_W_FULL, head))
 		return 0;
 	if (burst)
-		__builtin_prefetch(p3l_lane_line(ni, lane, head + FETCH));
+		__builtin_prefetch(p3l_lane_line(ni, lane, head + P3L_FETCH));
 	pt = p3_load(&m->pt);
 	n = p3_load(&m->len);
 	f = p3_load(&m->flags);

@@ -126,10 +126,12 @@ enum p3_way {
 
 #ifdef P3_TRACE
 #include "p3l_trace.h"
+#define P3_TRACING true		/* short cuts that note nothing are not for it */
 #define P3_TRACED(what) p3_trace_##what
 #define P3_TRACE_BEGAN(t) uint64_t t = p3_trace_now()
 #define P3_TRACE_BEGAN_WITH(type, name, value) type name = (value)
 #else
+#define P3_TRACING false
 #define P3_TRACE_BEGAN(t) do { } while (0)
 #define P3_TRACE_BEGAN_WITH(type, name, value) do { } while (0)
 #define P3_TRACED(what) do { } while (0)

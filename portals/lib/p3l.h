@@ -36,7 +36,7 @@
 /* What the core needs of its surroundings. One per process. */
 struct p3l_env {
 	uint32_t self;				/* own slot + 1: value of our locks */
-	bool single;				/* one thread: locks that only threads contend are left out */
+	uint8_t single;				/* not 0: one thread: locks that only threads contend are left out */
 	bool (*alive)(uint32_t slot);		/* does that process still exist? */
 	void (*relax)(unsigned spins);		/* called while waiting: pause, later yield */
 	void (*waits)(struct p3l_wait *w);	/* called now and then in a long wait: keeps the time. May be NULL */

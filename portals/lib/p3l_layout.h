@@ -476,9 +476,14 @@ static inline uint32_t p3l_lane_mask(const struct p3l_ni *ni)
 	return (ni->lane_lines - 1) & (P3L_MAX_LINES - 1);
 }
 
+static inline struct p3l_line *p3l_lane_lines(struct p3l_lane_hdr *l)
+{
+	return (struct p3l_line *)(l + 1);
+}
+
 static inline struct p3l_line *p3l_lane_line(const struct p3l_ni *ni, struct p3l_lane_hdr *l, uint32_t n)
 {
-	return (struct p3l_line *)(l + 1) + (n & p3l_lane_mask(ni));
+	return p3l_lane_lines(l) + (n & p3l_lane_mask(ni));
 }
 
 static inline bool p3l_pt_polled(const struct p3l_ni *ni, uint32_t pt)

@@ -3,8 +3,8 @@
  * t_serial.c - PtlNISerial_np: calls of several threads that come one by one do as those of one thread; until another
  * library opens the interface
  *
- * T_REFUSED=1: where the interface has a thread of its own, the promise is refused. T_NO_TAKING=1: no messages are taken
- * there in any case (PtlMEMDTake_np).
+ * T_REFUSED=1: where the interface has a thread of its own, the promise is refused. T_NO_TAKING=1: no messages are
+ * taken there in any case (PtlMEMDTake_np).
  */
 #include "ptl.h"
 
@@ -162,8 +162,8 @@ static void *receives(void *arg)
 		rc = PtlEQGet(w.eq, &ev);
 		if (rc == PTL_OK) {
 			w.got++;
-			if (ev.type != PTL_EVENT_PUT_END || ev.hdr_data != w.got || ev.match_bits != w.got || ev.mlength != 8 ||
-			    *(uint64_t *)((char *)ev.md.start + ev.offset) != w.got)
+			if (ev.type != PTL_EVENT_PUT_END || ev.hdr_data != w.got || ev.match_bits != w.got ||
+			    ev.mlength != 8 || *(uint64_t *)((char *)ev.md.start + ev.offset) != w.got)
 				wrong++;
 		} else if (rc != PTL_EQ_EMPTY) {
 			wrong++;
@@ -181,7 +181,8 @@ static void *opens(void *arg)
 	for (int i = 0; i < 200; i++) {
 		ptl_handle_ni_t other;
 
-		if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &other) != PTL_OK || PtlNIFini(other) != PTL_OK)
+		if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &other) != PTL_OK ||
+		    PtlNIFini(other) != PTL_OK)
 			wrong++;
 		usleep(100);
 		enter();
