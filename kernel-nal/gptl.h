@@ -48,8 +48,7 @@ struct gptl_job {
 
 struct gptl_ni {
 	struct kref ref;
-	struct rcu_head rcu;
-	struct work_struct free;
+	struct rcu_work free;		/* who has found it with RCU may be in it still */
 	struct gptl_job *job;
 	struct p3l_ni *l;
 	u32 *claims;			/* [max_eq], written by the process */
@@ -70,7 +69,14 @@ struct gptl_ni {
 	struct work_struct sweep;
 	struct gptl_link *link;			/* to other nodes; NULL: none. Set once */
 	atomic64_t calls, sleeps, copies_pinned, copies_looked_up, pinned_pages, withdrawn;
+	u64 copies_now[GPTL_SLOTS];		/* pinned, too; by processor, where each has its own place */
 };
+
+/* Is its process, which is in a call, in no other one? Whoever is has its memory, and only a thread can begin one. */
+static inline bool gptl_one_thread(const struct gptl_ni *ni)
+{
+	return atomic_read(&ni->mm->mm_users) == 1;
+}
 
 /* gptl_dev.c: what may not be done where it becomes due; and what may take as long as a user likes */
 extern struct workqueue_struct *gptl_wq, *gptl_pages_wq;
@@ -81,6 +87,8 @@ void gptl_ni_leave(struct gptl_ni *ni);		/* nobody finds it any more; may be cal
 void gptl_ni_put(struct gptl_ni *ni);
 void gptl_quiesce(void);			/* all interfaces that have been put are freed */
 struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid);	/* NULL: nobody */
+/* The same without a reference: it stays until gptl_leave(). [entered] */
+struct gptl_ni *gptl_ni_seen(struct gptl_ni *own, u32 slot, u32 nid, u32 pid);
 long gptl_meet(struct gptl_ni *ni, const struct gptl_meet *a);
 long gptl_pids(struct gptl_ni *ni, const struct gptl_meet *a);
 long gptl_pid(struct gptl_ni *ni, const struct gptl_open *a);
@@ -141,6 +149,9 @@ void gptl_pins_end(struct gptl_ni *ni);
 void gptl_sweep(struct work_struct *w);
 /* @len bytes at @addr of the process of @t, of its descriptor @md, from or to @own of the current process. 0, -errno */
 int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own);
+/* A put, [entered]: how many of the first bytes have been copied, as far as all is there. */
+#define GPTL_AT_ONCE	512U
+u32 gptl_copy_now(struct gptl_ni *t, u32 md, u64 addr, u32 len, u64 own);
 
 /* Are the pages of @range others' from now on? Not if it is about protection, or a page's own affair. */
 static inline bool gptl_pages_go(const struct mmu_notifier_range *range)

@@ -69,9 +69,13 @@ static long wake(struct gptl_ni *ni)
 
 static long stat(struct gptl_ni *ni, struct gptl_stat *s)
 {
+	u32 i;
+
 	s->calls = (u64)atomic64_read(&ni->calls);
 	s->sleeps = (u64)atomic64_read(&ni->sleeps);
 	s->copies_pinned = (u64)atomic64_read(&ni->copies_pinned);
+	for (i = 0; i < GPTL_SLOTS; i++)
+		s->copies_pinned += READ_ONCE(ni->copies_now[i]);
 	s->copies_looked_up = (u64)atomic64_read(&ni->copies_looked_up);
 	s->pinned_pages = (u64)atomic64_read(&ni->pinned_pages);
 	s->withdrawn = (u64)atomic64_read(&ni->withdrawn);
@@ -128,6 +132,14 @@ static long call(struct gptl_ni *ni, unsigned int nr, union gptl_args *a)
 	return -ENOTTY;
 }
 
+static void count_call(struct gptl_ni *ni)
+{
+	if (likely(gptl_one_thread(ni)))
+		atomic64_set(&ni->calls, atomic64_read(&ni->calls) + 1);
+	else
+		atomic64_inc(&ni->calls);
+}
+
 static long dispatch(struct gptl_file *f, unsigned int nr, union gptl_args *a)
 {
 	struct gptl_ni *ni;
@@ -143,7 +155,7 @@ static long dispatch(struct gptl_file *f, unsigned int nr, union gptl_args *a)
 		return -ENOTCONN;
 	if (current->mm != ni->mm)	/* a child, or whoever was given the file */
 		return -EPERM;
-	atomic64_inc(&ni->calls);
+	count_call(ni);
 	return call(ni, nr, a);
 }
 
@@ -157,8 +169,36 @@ static const unsigned int known[GPTL_CALLS] = {
 	CALL(GPTL_PIDS), CALL(GPTL_POLLED), CALL(GPTL_NET), CALL(GPTL_FAR), CALL(GPTL_DRAIN),
 };
 
+/* The call that is made most, as it is called mostly: all of its argument in one go. */
+static long move_call(struct gptl_file *f, const u64 __user *from)
+{
+	struct gptl_ni *ni = smp_load_acquire(&f->ni);
+	union {
+		struct gptl_move move;
+		u64 word[sizeof(struct gptl_move) / sizeof(u64)];
+	} a;
+	unsigned int i;
+
+	if (!user_access_begin(from, sizeof(a)))
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(a.word); i++)
+		unsafe_get_user(a.word[i], from + i, fault);
+	user_access_end();
+	if (a.move.pad16)
+		return -EINVAL;
+	if (!ni)
+		return -ENOTCONN;
+	if (current->mm != ni->mm)
+		return -EPERM;
+	count_call(ni);
+	return gptl_move(ni, &a.move);
+fault:
+	user_access_end();
+	return -EFAULT;
+}
+
 /* As copy_struct_from_user(), which older and newer callers than we agree on. */
-static long gptl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static noinline long any_call(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	unsigned int nr = _IOC_NR(cmd), size = _IOC_SIZE(cmd), ours;
 	union gptl_args a;
@@ -181,6 +221,12 @@ static long gptl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	if (rc >= 0 && (_IOC_DIR(cmd) & _IOC_READ) && copy_to_user((void __user *)arg, &a, min(size, ours)))
 		return -EFAULT;
 	return rc;
+}
+
+static long gptl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return likely(cmd == GPTL_MOVE) ? move_call(file->private_data, (const u64 __user *)arg) :
+					  any_call(file, cmd, arg);
 }
 
 /* Pages of the region come as they are looked at. Who has them keeps them, whatever becomes of the NI. */

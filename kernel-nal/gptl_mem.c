@@ -449,6 +449,31 @@ int gptl_copy(struct gptl_ni *t, u32 md, u64 addr, u64 len, bool put, u64 own)
 	return rc;
 }
 
+u32 gptl_copy_now(struct gptl_ni *t, u32 md, u64 addr, u32 len, u64 own)
+{
+	u32 off = offset_in_page(addr);
+	unsigned long left = len;
+	struct gptl_pins *p;
+	char *at;
+
+	if (off + len > PAGE_SIZE || !access_ok(u64_to_user_ptr(own), len))
+		return 0;
+	p = gptl_pins_of(t, md, addr, len);
+	if (!p)
+		return 0;
+	if (likely(nr_cpu_ids <= GPTL_SLOTS))
+		WRITE_ONCE(t->copies_now[smp_processor_id()], t->copies_now[smp_processor_id()] + 1);
+	else
+		atomic64_inc(&t->copies_pinned);
+	at = kmap_local_page(gptl_pins_page(p, addr));
+	pagefault_disable();			/* so it stops where it would have to wait */
+	left = raw_copy_from_user(at + off, u64_to_user_ptr(own), len);	/* to a whole page: no object to look for */
+	pagefault_enable();
+	kunmap_local(at);
+	gptl_pins_let(p);
+	return len - (u32)left;
+}
+
 long gptl_pages_get(struct gptl_ni *t, u64 addr, u32 n, bool write, struct page **page)
 {
 	long got;

@@ -4,8 +4,11 @@
  *
  * The caller's system call does it all: it charges its own descriptor, matches in the target's lists, copies between
  * its own memory and the target's pages, logs both sides' events, and wakes those who sleep for them. Matching and
- * logging are done with bottom halves off (gptl_env.h); the copy is not, it may fault and be preempted. A record of
- * the operation (struct p3l_op) keeps the target's descriptor in use meanwhile. Nothing waits for the target.
+ * logging are done with bottom halves off (gptl_env.h); a copy may fault and be preempted. A record of the operation
+ * (struct p3l_op) keeps the target's descriptor in use meanwhile. Nothing waits for the target.
+ *
+ * A short put whose bytes are there on both sides never turns bottom halves on in between: so the target cannot go
+ * (RCU), and needs no reference. What is not there is copied the usual way, from where that copy has stopped.
  */
 #include <linux/delay.h>
 #include <linux/sched/signal.h>
@@ -24,50 +27,88 @@ static u32 fail_of(int rc)
 	return rc == 0 ? PTL_NI_OK : rc == -ESRCH ? PTL_NI_DIED_NP : PTL_NI_FAULT_NP;
 }
 
-static void fill_hdr(const struct gptl_ni *ni, const struct gptl_move *a, struct p3l_hdr *h)
-{
-	*h = (struct p3l_hdr){ .type = a->type, .ack = a->type == P3L_PUT && a->ack, .src = (u16)ni->slot,
-			       .nid = ni->l->nid, .pid = ni->l->pid, .uid = ni->uid, .jid = ni->l->jid, .pt = a->pt,
-			       .ac = a->ac, .match_bits = a->bits, .roffset = a->roffset, .hdr_data = a->hdr_data };
-}
+/* Initialisers, so that each is written once: Debian's kernels clear what has none. */
+#define HDR_OF(ni, a) {									\
+	.type = (a)->type, .ack = (a)->type == P3L_PUT && (a)->ack, .src = (u16)(ni)->slot,	\
+	.nid = (ni)->l->nid, .pid = (ni)->l->pid, .uid = (ni)->uid, .jid = (ni)->l->jid,	\
+	.pt = (a)->pt, .ac = (a)->ac, .match_bits = (a)->bits, .roffset = (a)->roffset,		\
+	.hdr_data = (a)->hdr_data }
+#define SEND_OF(a) {									\
+	.md = { (a)->put.idx, (a)->put.gen }, .loff = (a)->put_off, .len = (a)->len,		\
+	.match_bits = (a)->bits, .hdr_data = (a)->hdr_data, .pt = (a)->pt }
 
 /*
  * A free record in @l, of this processor's row, or of another one: rows are lock values and counters, and more than one
- * task may use one (as threads do). @env is for that row from then on. Entered on return if there is one.
+ * task may use one (as threads do). *@row is that row. [entered]
  */
-static struct p3l_op *op_try(struct p3l_env *env, struct p3l_ni *l)
+static struct p3l_op *op_any(struct p3l_env *env, struct p3l_ni *l, u32 *row)
 {
-	struct p3l_op *op = NULL;
-	u32 first, i;
+	struct p3l_op *op = p3l_op_get(env, l);
+	u32 self = env->self, i;
 
-	gptl_enter(env);
-	first = env->self;
-	for (i = 0; !op && i < GPTL_SLOTS; i++) {
-		env->self = (first + i) % GPTL_SLOTS + 1;
+	*row = self;
+	for (i = 0; unlikely(!op) && i < GPTL_SLOTS - 1; i++) {
+		env->self = *row = (self + i) % GPTL_SLOTS + 1;
 		op = p3l_op_get(env, l);
 	}
+	env->self = self;
+	return op;
+}
+
+/* Enters if there is one. */
+static struct p3l_op *op_try(struct p3l_env *env, struct p3l_ni *l, u32 *row)
+{
+	struct p3l_op *op;
+
+	gptl_enter(env);
+	op = op_any(env, l, row);
 	if (!op)
 		gptl_leave();
 	return op;
 }
 
-static struct p3l_op *op_get(struct p3l_env *env, struct p3l_ni *l)
+static struct p3l_op *op_get(struct p3l_env *env, struct p3l_ni *l, u32 *row)
 {
-	struct p3l_op *op = op_try(env, l);
+	struct p3l_op *op = op_try(env, l, row);
 	int i;
 
 	for (i = 0; !op && i < RECORD_TRIES && !fatal_signal_pending(current); i++) {
 		usleep_range(500, 1000);
-		op = op_try(env, l);
+		op = op_try(env, l, row);
 	}
 	return op;
 }
 
-/* Bottom halves off again, for a row that was ours. */
-static void again(const struct p3l_env *env)
+/* Its end at the target, which looks in which row it stands. True: an acknowledgement is to be sent. [entered] */
+static bool op_end(const struct p3l_env *env, struct gptl_ni *target, struct p3l_op *op, u32 row, u32 fail)
 {
-	(void)env;
-	local_bh_disable();
+	struct p3l_env of_row = { .self = row, .alive = env->alive, .relax = env->relax };
+
+	return p3l_target_end(&of_row, target->l, op, fail);
+}
+
+/*
+ * A row's counters are written by its processor, with bottom halves off: where each has one of its own, that need not
+ * be atomic.
+ */
+static void count_alone(struct p3l_env *env)
+{
+	env->single = nr_cpu_ids <= GPTL_SLOTS;
+}
+
+/*
+ * A plain descriptor need not be charged if nobody can be in another call of this process: whoever is has its memory,
+ * and so would a thread, which nobody else can begin. [entered]
+ */
+static int send_begin(struct p3l_env *env, struct gptl_ni *ni, struct p3l_send *s)
+{
+	bool single = env->single;
+	int rc;
+
+	env->single = gptl_one_thread(ni);
+	rc = p3l_send_begin(env, ni->l, s);
+	env->single = single;
+	return rc;
 }
 
 /* @n bytes between region @t of @target (its descriptor @md) and region @o of ours, @own. */
@@ -136,8 +177,8 @@ static int send_ok(const struct p3l_env *env, struct gptl_ni *ni, struct p3l_sen
  * The entry is polled: what finds no room is refused, and then nothing may have been charged. So it is matched first.
  * PTL_OK and *@v, or a code; then the record is free again. [entered]
  */
-static int begin_polled(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
-			struct p3l_send *s, struct p3l_op *op, enum p3l_verdict *v)
+static int begin_polled(struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
+			struct p3l_send *s, struct p3l_op *op, u32 row, enum p3l_verdict *v)
 {
 	int rc = send_ok(env, ni, s);
 
@@ -151,14 +192,14 @@ static int begin_polled(const struct p3l_env *env, struct gptl_ni *ni, struct gp
 		p3l_count(env, &p3l_row(target->l, env->self - 1)->stats.refused, 1);
 		return PTL_NO_SPACE;
 	}
-	rc = p3l_send_begin(env, ni->l, s);
+	rc = send_begin(env, ni, s);
 	if (rc != PTL_OK && *v == P3L_MATCHED)	/* another thread has unlinked it in between */
-		p3l_target_end(env, target->l, op, PTL_NI_FAIL);
+		op_end(env, target, op, row, PTL_NI_FAIL);
 	return rc;
 }
 
-static int begin_put(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
-		     struct p3l_send *s, struct p3l_op *op, enum p3l_verdict *v)
+static int begin_put(struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
+		     struct p3l_send *s, struct p3l_op *op, u32 row, enum p3l_verdict *v)
 {
 	int rc;
 
@@ -167,8 +208,8 @@ static int begin_put(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_
 		h->md_gen = s->md.gen;
 	}
 	if (h->pt < P3L_MAX_PT && test_bit((int)h->pt, target->polled))
-		return begin_polled(env, ni, target, h, s, op, v);
-	rc = p3l_send_begin(env, ni->l, s);
+		return begin_polled(env, ni, target, h, s, op, row, v);
+	rc = send_begin(env, ni, s);
 	if (rc != PTL_OK) {
 		p3_store_rel(&op->state, P3L_OP_IDLE);
 		return rc;
@@ -178,57 +219,110 @@ static int begin_put(const struct p3l_env *env, struct gptl_ni *ni, struct gptl_
 	return PTL_OK;
 }
 
-static long put(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, struct p3l_send *s)
+/*
+ * The @n bytes of a put that has been matched. [entered; left and entered where it takes its time] *@held: has a
+ * reference to @target, which may go when bottom halves are on else.
+ */
+static int put_bytes(struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, const struct p3l_op *op,
+		     const struct p3l_send *s, u64 n, bool *held)
 {
-	struct p3l_env env = { 0 };
-	enum p3l_verdict v;
-	struct p3l_op *op;
-	u64 off = 0, mlength = 0;
-	bool ack = false;
-	int rc, moved = 0;
+	struct region t = { op->start, op->iov, op->moff, op->iov_n };
+	struct region o = { s->start, s->iov, s->loff, s->iov_n };
+	u32 md = op->md, now = 0;
+	int rc;
 
-	if (!target)
-		return put_nowhere(ni, s);
-	op = op_get(&env, target->l);
-	if (!op)
-		return PTL_NO_SPACE;
-	rc = begin_put(&env, ni, target, h, s, op, &v);
-	if (rc != PTL_OK) {
-		gptl_leave();
-		gptl_wake(target);
-		return rc;
+	if (likely(!t.iov && !o.iov && n <= GPTL_AT_ONCE)) {
+		now = gptl_copy_now(target, md, t.start + t.off, (u32)n, o.start + o.off);
+		if (likely(now == n))
+			return 0;
 	}
-	if (v == P3L_MATCHED) {
-		struct region t = { op->start, op->iov, op->moff, op->iov_n };
-		struct region o = { s->start, s->iov, s->loff, s->iov_n };
-		u32 md = op->md;
+	if (!*held)
+		*held = kref_get_unless_zero(&target->ref);
+	if (!*held)
+		return -ESRCH;
+	t.off += now;
+	o.off += now;
+	gptl_leave();
+	rc = move_bytes(target, md, ni, true, &t, &o, n - now);
+	gptl_enter(env);
+	return rc;
+}
 
+/* With a record at the target. [entered, and left] */
+static long put_begun(struct p3l_env *env, struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h,
+		      struct p3l_send *s, struct p3l_op *op, u32 row, bool *held)
+{
+	u64 off = 0, mlength = 0;
+	bool ack = false, logs = true;
+	int rc, moved = 0;
+	enum p3l_verdict v;
+
+	count_alone(env);
+	rc = begin_put(env, ni, target, h, s, op, row, &v);
+	if (rc != PTL_OK)
+		goto out;
+	if (v == P3L_MATCHED) {
 		mlength = op->mlength;
 		off = op->moff;
-		gptl_leave();
-		moved = move_bytes(target, md, ni, true, &t, &o, mlength);
-		again(&env);
-		ack = p3l_target_end(&env, target->l, op, fail_of(moved));
+		logs = op->eq;
+		moved = put_bytes(env, ni, target, op, s, mlength, held);
+		ack = op_end(env, target, op, row, fail_of(moved));
+		count_alone(env);
 	}
-	p3l_send_end(&env, ni->l, s, fail_of(moved));
+	p3l_send_end(env, ni->l, s, fail_of(moved));
+	env->single = false;
 	if (ack)
-		p3l_ack(&env, ni->l, s->md, target->slot, h->pt, h->match_bits, off, h->rlength, mlength);
-	gptl_leave();
-	if (v == P3L_MATCHED)
+		p3l_ack(env, ni->l, s->md, target->slot, h->pt, h->match_bits, off, h->rlength, mlength);
+out:
+	if (logs)
 		gptl_wake(target);
-	return PTL_OK;
+	gptl_leave();
+	if (rc != PTL_OK || ack || !s->plain)
+		gptl_wake(ni);
+	return rc;
+}
+
+static long put(struct gptl_ni *ni, const struct gptl_move *a)
+{
+	struct p3l_send s = SEND_OF(a);
+	struct p3l_hdr h = HDR_OF(ni, a);
+	struct p3l_env env = { 0 };
+	struct gptl_ni *target;
+	struct p3l_op *op;
+	bool held = false;
+	long rc = PTL_NO_SPACE;
+	u32 row;
+
+	gptl_enter(&env);
+	target = gptl_ni_seen(ni, a->slot, a->nid, a->pid);
+	op = target ? op_any(&env, target->l, &row) : NULL;
+	if (unlikely(!op)) {
+		held = target && kref_get_unless_zero(&target->ref);
+		gptl_leave();
+		if (!held) {
+			rc = put_nowhere(ni, &s);
+			gptl_wake(ni);
+			return rc;
+		}
+		op = op_get(&env, target->l, &row);
+	}
+	if (op)
+		rc = put_begun(&env, ni, target, &h, &s, op, row, &held);
+	if (held)
+		gptl_ni_put(target);
+	return rc;
 }
 
 static long get(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, struct p3l_reply *r)
 {
 	struct p3l_env env = { 0 };
 	struct p3l_op *op = NULL;
-	u32 fail = PTL_NI_OK;
+	u32 fail = PTL_NI_OK, row;
 	bool xt, begun;
 	int rc;
 
 	if (target) {
-		op = op_get(&env, target->l);
+		op = op_get(&env, target->l, &row);
 		if (!op)
 			return PTL_NO_SPACE;
 	} else {
@@ -262,9 +356,9 @@ static long get(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_hdr *h, s
 
 		gptl_leave();
 		fail = fail_of(move_bytes(target, md, ni, false, &t, &o, r->mlength));
-		again(&env);
+		gptl_enter(&env);
 	}
-	p3l_target_end(&env, target->l, op, fail);
+	op_end(&env, target, op, row, fail);
 	if (begun)
 		p3l_reply_end(&env, ni->l, r, fail);
 	gptl_leave();
@@ -353,7 +447,7 @@ bool gptl_own_bytes(struct gptl_ni *ni, u64 start, u64 iov, u32 iov_n, u64 off, 
 	return !own_bytes(ni, &o, buf, n, to);
 }
 
-static long at_target(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_env *env, struct p3l_op *op,
+static long at_target(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_env *env, struct p3l_op *op, u32 row,
 		      struct p3l_send *s, struct p3l_reply *r)
 {
 	struct region o = { s->start, s->iov, s->loff, s->iov_n };
@@ -366,16 +460,16 @@ static long at_target(struct gptl_ni *ni, struct gptl_ni *target, struct p3l_env
 	fail = fail_of(own_bytes(ni, &o, buf, op->mlength, false));
 	if (!fail)
 		fail = fail_of(step(target, op, buf));
-	again(env);
+	gptl_enter(env);
 	p3l_send_end(env, ni->l, s, fail);
 	begun = p3l_reply_begin(env, ni->l, r);
-	p3l_target_end(env, target->l, op, fail);
+	op_end(env, target, op, row, fail);
 	if (begun) {
 		o = (struct region){ r->start, r->iov, r->off, r->iov_n };
 		gptl_leave();
 		if (!fail)
 			fail = fail_of(own_bytes(ni, &o, buf, r->mlength, true));
-		again(env);
+		gptl_enter(env);
 		p3l_reply_end(env, ni->l, r, fail);
 	}
 	gptl_leave();
@@ -432,6 +526,7 @@ static long exchange(struct gptl_ni *ni, struct gptl_ni *target, struct gptl_nod
 	struct p3l_env env = { 0 };
 	struct p3l_op *op;
 	long rc;
+	u32 row;
 
 	s->whole = len == P3L_WHOLE;
 again:
@@ -446,7 +541,7 @@ again:
 	}
 	if (!target)
 		return put_nowhere(ni, s);
-	op = op_get(&env, target->l);
+	op = op_get(&env, target->l, &row);
 	if (!op)
 		return PTL_NO_SPACE;
 	rc = p3l_send_begin(&env, ni->l, s);
@@ -462,7 +557,7 @@ again:
 	h->md_gen = r->md.gen;
 	r->target_slot = target->slot;
 	if (p3l_target_begin(&env, target->l, h, op, false) == P3L_MATCHED)
-		return at_target(ni, target, &env, op, s, r);
+		return at_target(ni, target, &env, op, row, s, r);
 	p3l_send_end(&env, ni->l, s, PTL_NI_OK);
 	gptl_leave();
 	return PTL_OK;
@@ -476,24 +571,19 @@ static bool sane(const struct gptl_move *a)
 	return !p3l_is_atomic(a->type) || a->len == 2 || a->len == 4 || a->len == 8;
 }
 
-long gptl_move(struct gptl_ni *ni, const struct gptl_move *a)
+/* What is no put between processes of this node. */
+static noinline long other_move(struct gptl_ni *ni, const struct gptl_move *a, struct gptl_node *far)
 {
 	struct p3l_reply r = { .md = { a->get.idx, a->get.gen }, .off = a->get_off, .mlength = a->len,
 			       .match_bits = a->bits, .pt = a->pt };
-	struct p3l_send s = { .md = { a->put.idx, a->put.gen }, .loff = a->put_off, .len = a->len,
-			      .match_bits = a->bits, .hdr_data = a->hdr_data, .pt = a->pt };
+	struct p3l_send s = SEND_OF(a);
+	struct p3l_hdr h = HDR_OF(ni, a);
 	struct gptl_ni *target;
-	struct gptl_node *far;
-	struct p3l_hdr h;
 	long rc;
 
-	if (!sane(a))
-		return -EINVAL;
-	fill_hdr(ni, a, &h);
-	far = gptl_far_find(ni, a->slot, a->nid, a->pid);
 	target = far ? NULL : gptl_ni_get(ni, a->slot, a->nid, a->pid);
 	if (a->type == P3L_PUT)
-		rc = far ? gptl_far_put(ni, far, &h, &s) : put(ni, target, &h, &s);
+		rc = gptl_far_put(ni, far, &h, &s);
 	else if (a->type == P3L_GET)
 		rc = far ? gptl_far_get(ni, far, &h, &r) : get(ni, target, &h, &r);
 	else
@@ -502,4 +592,14 @@ long gptl_move(struct gptl_ni *ni, const struct gptl_move *a)
 		gptl_ni_put(target);
 	gptl_wake(ni);
 	return rc;
+}
+
+long gptl_move(struct gptl_ni *ni, const struct gptl_move *a)
+{
+	struct gptl_node *far;
+
+	if (!sane(a))
+		return -EINVAL;
+	far = gptl_far_find(ni, a->slot, a->nid, a->pid);
+	return far || a->type != P3L_PUT ? other_move(ni, a, far) : put(ni, a);
 }

@@ -131,7 +131,7 @@ static bool limits_ok(const struct gptl_open *a)
 
 static void ni_free(struct work_struct *w)
 {
-	struct gptl_ni *ni = container_of(w, struct gptl_ni, free);
+	struct gptl_ni *ni = container_of(to_rcu_work(w), struct gptl_ni, free);
 
 	gptl_far_end(ni);
 	gptl_pins_end(ni);
@@ -141,7 +141,7 @@ static void ni_free(struct work_struct *w)
 	vfree(ni->claims);
 	put_pid(ni->tgid);
 	mmdrop(ni->mm);
-	kfree_rcu(ni, rcu);
+	kfree(ni);
 	if (atomic_dec_and_test(&ni_count))
 		wake_up_all(&ni_gone);
 }
@@ -150,7 +150,7 @@ static void ni_release(struct kref *ref)
 {
 	struct gptl_ni *ni = container_of(ref, struct gptl_ni, ref);
 
-	queue_work(gptl_wq, &ni->free);
+	queue_rcu_work(gptl_wq, &ni->free);
 }
 
 void gptl_ni_put(struct gptl_ni *ni)
@@ -186,7 +186,7 @@ static struct gptl_ni *ni_new(const struct gptl_open *a)
 	s.uid = ni->uid = from_kuid_munged(current_user_ns(), current_euid());
 	p3l_ni_setup(ni->l, &s);
 	kref_init(&ni->ref);
-	INIT_WORK(&ni->free, ni_free);
+	INIT_RCU_WORK(&ni->free, ni_free);
 	INIT_WORK(&ni->sweep, gptl_sweep);
 	init_waitqueue_head(&ni->wq);
 	xa_init(&ni->pins);
@@ -250,18 +250,24 @@ void gptl_ni_leave(struct gptl_ni *ni)
 	wake_up_all(&ni->wq);
 }
 
-struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid)
+struct gptl_ni *gptl_ni_seen(struct gptl_ni *own, u32 slot, u32 nid, u32 pid)
 {
 	struct gptl_job *j = own->job;
-	struct gptl_ni *ni;
 
 	if (slot >= j->size || nid != j->nid || pid == PTL_PID_ANY)	/* whoever has no pid yet has that one */
 		return NULL;
-	rcu_read_lock();
-	ni = rcu_dereference(j->member[slot].ni);
-	if (ni && (READ_ONCE(j->member[slot].pid) != pid || !kref_get_unless_zero(&ni->ref)))
+	return READ_ONCE(j->member[slot].pid) == pid ? rcu_dereference_bh(j->member[slot].ni) : NULL;
+}
+
+struct gptl_ni *gptl_ni_get(struct gptl_ni *own, u32 slot, u32 nid, u32 pid)
+{
+	struct gptl_ni *ni;
+
+	rcu_read_lock_bh();
+	ni = gptl_ni_seen(own, slot, nid, pid);
+	if (ni && !kref_get_unless_zero(&ni->ref))
 		ni = NULL;
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ni;
 }
 

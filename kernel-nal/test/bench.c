@@ -202,8 +202,8 @@ static void figures(void)
 
 	best(do_getppid, do_put_small, 1000, &call, &put);
 	printf("# getppid %.3f us, PtlPut 8 bytes %.3f us\n", call * 1e6, put * 1e6);
-	/* 6 were aimed at, and have not been reached (README.md): more than now would be a step back */
-	check("put8", put / call, "bare system calls", put / call <= 12, "at most 12 bare system calls");
+	/* 6 are aimed at, and measured mostly (README.md); what the ratio is depends on the boot, too */
+	check("put8", put / call, "bare system calls", put / call <= 7.5, "at most 7.5 bare system calls");
 	NEED(PtlGet(third, other, 4, 0, 3, 0));
 	best(do_put_large, do_writev, 3, &p, &v);
 	if (there.pid) {
