@@ -83,6 +83,8 @@ struct gptl_link {
 		u64 addr, len;		/* len 0: nothing */
 		bool write;
 	} need;
+	struct fr_peer *turn;		/* the first to be asked what it needs; NULL: the first of all */
+	bool turn_sends;		/* ... of it only for what it sends */
 	struct xarray pages;		/* looked up: by page number * 2 + write; see NOT_MAPPED. work() fills it */
 	struct mmu_interval_notifier mn;	/* on all of the owner's memory */
 	u32 n_pages;			/* work()'s own, as is */
@@ -135,7 +137,9 @@ static bool there(struct fr_engine *e, bool to, u64 addr, u64 len, u64 ahead)
 		return true;
 	for (; at < addr + len; at += PAGE_SIZE)
 		if (!looked_up(k, at, to)) {
-			k->need = (struct gptl_need){ at, addr + len - at + (to ? 0 : min_t(u64, ahead, AHEAD)), to };
+			if (!k->need.len)	/* whoever comes later asks again: go_on() */
+				k->need = (struct gptl_need){ at, addr + len - at + (to ? 0 : min_t(u64, ahead, AHEAD)),
+							      to };
 			k->held++;
 			queue_work(gptl_pages_wq, &k->work);
 			return false;
@@ -607,17 +611,50 @@ static void give_back(struct gptl_link *k, bool all)
 	}
 }
 
-/* All who wait for a page, or may. */
+static void go_on_in(struct gptl_link *k, struct fr_peer *p)
+{
+	bool had = k->need.len;
+
+	held_run(k, p->link);
+	if (!had && k->need.len) {
+		k->turn = p;
+		k->turn_sends = true;
+	}
+}
+
+static void go_on_out(struct gptl_link *k, struct fr_peer *p)
+{
+	bool had = k->need.len;
+
+	if (p->stuck)
+		fr_writable(k->e, p);
+	fr_tell(k->e, p);
+	if (!had && k->need.len) {
+		k->turn = p->next_peer;
+		k->turn_sends = false;
+	}
+}
+
+/*
+ * All who wait for a page, or may. The first who needs one is served next; so they are asked in turn, beginning behind
+ * who was, and what has been noted meanwhile counts for nothing: whoever did it is one of these.
+ */
 static void go_on(struct gptl_link *k)
 {
-	struct fr_peer *p;
+	struct fr_peer *first = k->turn ? k->turn : k->e->peers, *p = first;
+	bool sends = k->turn_sends;
 
-	for (p = k->e->peers; p; p = p->next_peer) {
-		held_run(k, p->link);
-		if (p->stuck)
-			fr_writable(k->e, p);
-		fr_tell(k->e, p);
-	}
+	k->need.len = 0;
+	if (!p)
+		return;
+	do {
+		if (p != first || !sends)
+			go_on_in(k, p);
+		go_on_out(k, p);
+		p = p->next_peer ? p->next_peer : k->e->peers;
+	} while (p != first);
+	if (sends)
+		go_on_in(k, first);
 }
 
 static void work(struct work_struct *w)

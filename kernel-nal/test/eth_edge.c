@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * eth_edge.c - other nodes, where it is seldom: peers that end in the middle of a message, or never answer; memory that
- * is bad, only readable, spread, moved or late while frames are for it; many threads; the device that goes
+ * is bad, only readable, spread, moved, late or wanted by two while frames are for it; many threads; the device that
+ * goes
  *
  * TAP; see two_nodes.h. A peer that says nothing is one that is not there while netdev is empty: so nobody says so.
  */
@@ -389,6 +390,123 @@ static void t_vector_of_many(void)
 	ok(good && p[0] == 0x66 && p[(N - 1) * PAGE] == 0x66, "takes what comes while there is other traffic");
 }
 
+/* ---- two who need pages of a third ---- */
+
+enum { SLOW = 400 };			/* pages of one of them, each of which takes its time */
+static uint8_t *slow;
+static volatile int slow_given;
+
+static void *brings_pages(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	struct uffd_msg m;
+
+	while (read(fd, &m, sizeof(m)) == sizeof(m)) {
+		struct uffdio_zeropage z = { .range = { m.arg.pagefault.address & ~(uint64_t)(PAGE - 1), PAGE } };
+
+		usleep(2000);
+		ioctl(fd, UFFDIO_ZEROPAGE, &z);
+		slow_given++;
+	}
+	return NULL;
+}
+
+/* Memory whose pages a thread brings, one after the other, until we end. False: there is none here. */
+static bool slow_pages(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register r = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t t;
+	int fd;
+
+	slow = mmap(NULL, (size_t)65 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	madvise(slow, (size_t)65 << 20, MADV_NOHUGEPAGE);
+	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	slow_given = 0;
+	r.range.start = (uintptr_t)slow;
+	r.range.len = 65 << 20;
+	return fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &r) &&
+	       !pthread_create(&t, NULL, brings_pages, (void *)(intptr_t)fd) && !pthread_detach(t);
+}
+
+/* Nodes 1 and 3, each of which knows node 2. */
+static bool three(struct side *s)
+{
+	struct gptl_peer peer[3] = { 0 };
+
+	key[0] = 0x77ull << 32 | (uint32_t)next();
+	for (uint32_t i = 0; i < 3; i++) {
+		struct gptl_net net = { .round = 1 };
+
+		if (!open_side(&s[i], 1 + i) || ioctl(s[i].fd, GPTL_NET, &net))
+			return false;
+		peer[i] = (struct gptl_peer){ .nid = 1 + i, .pid = 100, .uid = getuid(), .jid = 1 };
+		memcpy(peer[i].mac, net.mac, 6);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		struct gptl_peer others[2] = { peer[i ? 0 : 1], peer[i == 2 ? 1 : 2] };
+		struct gptl_far f = { .peers = (uintptr_t)others, .n = 2, .most = 1024 };
+
+		if (ioctl(s[i].fd, GPTL_FAR, &f) || !post(&s[i]))
+			return false;
+	}
+	return true;
+}
+
+/* From node 1 or 3 to node 2. */
+static bool put_to_2(struct side *s, struct gptl_ref md, uint32_t pt, uint64_t len)
+{
+	struct gptl_move m = { .type = 1, .slot = s->nid == 1 ? FAR : FAR + 1, .nid = 2, .pid = 100, .pt = pt,
+			       .put = md, .len = len };
+
+	return ioctl(s->fd, GPTL_MOVE, &m) == PTL_OK;
+}
+
+/*
+ * One peer's long put wants a new page all the time, another one's short put wants one: it gets it in its turn,
+ * whoever has come first into the list of peers.
+ */
+static void fair(uint32_t first)
+{
+	struct side s[3];
+	uint8_t *from = pages(SLOW), *few = pages(2);
+	ptl_md_iovec_t v[2] = { { few, 256 }, { few + PAGE, 256 } };
+	struct gptl_post p = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY, .pt = EDGE + 1, .ignore = ~0ULL };
+	struct side *busy = &s[2], *other = &s[0], *to = &s[1];
+	struct gptl_ref md, all, one;
+	int before, after;
+	bool good;
+
+	if (!slow_pages()) {
+		printf("ok %d - pages for both # SKIP no userfaultfd\n", ++n_tests);
+		return;
+	}
+	good = three(s) && attach(to, v, 2, PTL_MD_IOVEC, &md);
+	p.md = memory(to, slow, 65 << 20, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_END_DISABLE);
+	good = good && ioctl(to->fd, GPTL_MEMD_ATTACH, &p) == PTL_OK;
+	all = bound(busy, from, SLOW * PAGE, 0);
+	one = bound(other, from, 512, 0);
+	good = good && put_to_2(&s[first], s[first].md, 4, 8) && event(to, 1) &&
+	       put_to_2(&s[2 - first], s[2 - first].md, 4, 8) && event(to, 2);
+	good = good && put_to_2(busy, all, EDGE + 1, SLOW * PAGE);
+	for (double t = now(); slow_given < 10 && now() - t < 5; )
+		usleep(1000);
+	before = slow_given;
+	good = good && put_to_2(other, one, EDGE, 512) && sleeps_until(to, 3, 30);
+	after = slow_given;
+	printf("# its pages came when %d of %d had come for the other, at %d\n", after, SLOW, before);
+	ok(good && before >= 10 && before < SLOW / 2 && after - before < SLOW / 4,
+	   "who needs a page gets it in his turn");
+	for (int i = 0; i < 3; i++)
+		shut(&s[i]);
+}
+
+static void t_pages_in_turn(void)
+{
+	fair(0);
+	fair(2);
+}
+
 static void t_bound_beyond_the_limit(void)
 {
 	int status = 0;
@@ -556,6 +674,7 @@ int main(void)
 	t_vector_of_many();
 	t_moved_while_it_is_held();
 	t_ends_while_it_is_held();
+	t_pages_in_turn();
 	t_bound_beyond_the_limit();
 	t_buffers_vanish(getenv("HOSTILE_SECONDS") ? atof(getenv("HOSTILE_SECONDS")) : 4);
 	printf("1..%d\n", n_tests);
