@@ -16,8 +16,9 @@ kernel_nal_test_bench_SOURCES = kernel-nal/test/bench.c
 kernel_nal_test_bench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/kernel-nal/uapi
 kernel_nal_test_bench_LDADD = portals/libportals.la
 check_PROGRAMS += kernel-nal/test/hostile
-kernel_nal_test_hostile_SOURCES = kernel-nal/test/hostile.c
-kernel_nal_test_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi
+kernel_nal_test_hostile_SOURCES = kernel-nal/test/hostile.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
+kernel_nal_test_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
+	-I$(top_srcdir)/nal
 check_PROGRAMS += kernel-nal/test/eth_hostile
 kernel_nal_test_eth_hostile_SOURCES = kernel-nal/test/eth_hostile.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
 kernel_nal_test_eth_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \

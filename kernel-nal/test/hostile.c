@@ -5,52 +5,13 @@
  *
  * TAP. Whether the kernel has survived it says its log, which the script looks at. HOSTILE_SEED, HOSTILE_SECONDS.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
+#include "two_nodes.h"
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-#include <p3api/types.h>
-#include "p3l_layout.h"
-#include "portals_gp.h"
-
-static int n_tests, failed;
-static uint64_t seed;
-
-static void ok(bool good, const char *name)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++n_tests, name);
-	fflush(stdout);
-	failed |= !good;
-}
-
-static uint64_t next(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int device(void)
 {
@@ -98,7 +59,7 @@ static struct gptl_ref bind_md(int fd, void *at, uint64_t len)
 	return ioctl(fd, GPTL_MD_BIND, &p) == PTL_OK ? p.dsc : (struct gptl_ref){ GPTL_NONE, 0 };
 }
 
-static int put(int fd, struct gptl_ref md, uint32_t to)
+static int put_by(int fd, struct gptl_ref md, uint32_t to)
 {
 	struct gptl_move m = { .type = 1, .slot = to, .nid = 1, .pid = 100 + to, .pt = 4, .put = md, .len = ~0ULL };
 
@@ -297,7 +258,7 @@ static void work_until_killed(uint32_t slot, uint32_t size, uint32_t key)
 	for (;;) {
 		struct gptl_eq q = { .count = 8 };
 
-		put(fd, md, (uint32_t)next() % size);
+		put_by(fd, md, (uint32_t)next() % size);
 		if (next() % 16 == 0 && ioctl(fd, GPTL_EQ_ALLOC, &q) == PTL_OK) {
 			uint32_t place = q.eq.idx;
 			struct gptl_wait w = { .eqs = (uintptr_t)&place, .n = 1,
@@ -359,7 +320,7 @@ static int vanish(double until)
 		md = bind_md(fd, src, sizeof(src));
 		if (fd < 0 || ioctl(fd, GPTL_MEET, &meet))
 			_exit(1);
-		while (put(fd, md, 1) == PTL_OK)	/* until it is killed */
+		while (put_by(fd, md, 1) == PTL_OK)	/* until it is killed */
 			;
 		_exit(1);
 	}
@@ -459,16 +420,6 @@ static void t_memlock(void)
 }
 
 /* @text into file @name; false: that cannot be done here */
-static bool tell(const char *name, const char *text)
-{
-	int fd = open(name, O_WRONLY);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
 #define MOST "/sys/module/portals_gp/parameters/max_per_user"
 
 /* One user cannot have them all. */
@@ -477,7 +428,7 @@ static void t_user_limit(void)
 	int status, fd;
 	pid_t p;
 
-	if (getuid() || !tell(MOST, "3")) {
+	if (getuid() || !write_to(MOST, "3")) {
 		printf("ok %d - interfaces of one user # SKIP needs root, who sets %s\n", ++n_tests, MOST);
 		return;
 	}
@@ -495,7 +446,7 @@ static void t_user_limit(void)
 	fd = member(0, 1, 503);
 	ok(status == 0 && fd >= 0, "a user has so many interfaces and no more; others still get theirs");
 	close(fd);
-	tell(MOST, "256");
+	write_to(MOST, "256");
 }
 
 /* Bytes of the control group @dir. */
@@ -523,7 +474,7 @@ static void t_charged(void)
 	pid_t p;
 
 	mount("none", "/sys/fs/cgroup", "cgroup2", 0, NULL);		/* unless it is there */
-	tell("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 	if ((mkdir(dir, 0755) && errno != EEXIST) || charged(dir) < 0) {
 		printf("ok %d - memory of a control group # SKIP no control group of memory here\n", ++n_tests);
 		return;
@@ -534,7 +485,7 @@ static void t_charged(void)
 		long long before, more;
 		int fd = device();
 
-		if (!tell("/sys/fs/cgroup/hostile/cgroup.procs", "0"))
+		if (!write_to("/sys/fs/cgroup/hostile/cgroup.procs", "0"))
 			_exit(1);
 		before = charged(dir);
 		if (ioctl(fd, GPTL_OPEN, &o))
@@ -561,11 +512,11 @@ static void t_starved(void)
 	struct gptl_ref md;
 	pid_t p;
 
-	if ((mkdir(dir, 0755) && errno != EEXIST) || !tell("/sys/fs/cgroup/starved/memory.max", "31457280")) {
+	if ((mkdir(dir, 0755) && errno != EEXIST) || !write_to("/sys/fs/cgroup/starved/memory.max", "31457280")) {
 		printf("ok %d - no memory left # SKIP no control group of memory here\n", ++n_tests);
 		return;
 	}
-	tell("/sys/fs/cgroup/starved/memory.swap.max", "0");
+	write_to("/sys/fs/cgroup/starved/memory.swap.max", "0");
 	fflush(stdout);
 	for (uint32_t i = 0; i < 8; i++) {
 		p = fork();
@@ -573,14 +524,14 @@ static void t_starved(void)
 			const size_t len = (size_t)(1 + 4 * i) << 20;
 			char *at;
 
-			if (!tell("/sys/fs/cgroup/starved/cgroup.procs", "0"))
+			if (!write_to("/sys/fs/cgroup/starved/cgroup.procs", "0"))
 				_exit(1);
 			fd = member(0, 1, 700 + i);		/* about 18 MiB, of 30 */
 			at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			if (fd < 0 || at == MAP_FAILED || !attach(fd, at, len, 0))
 				_exit(2);
 			md = bind_md(fd, at, len);
-			if (md.idx == GPTL_NONE || put(fd, md, 0) != PTL_OK)
+			if (md.idx == GPTL_NONE || put_by(fd, md, 0) != PTL_OK)
 				_exit(2);
 			_exit(0);
 		}
@@ -593,7 +544,7 @@ static void t_starved(void)
 	ok(done && refused + killed && done + refused + killed == 8,
 	   "who has no memory left gets an error, or is killed");
 	fd = member(0, 1, 799);
-	ok(fd >= 0 && attach(fd, buf, sizeof(buf), 0) && put(fd, bind_md(fd, buf, 8), 0) == PTL_OK, "others go on");
+	ok(fd >= 0 && attach(fd, buf, sizeof(buf), 0) && put_by(fd, bind_md(fd, buf, 8), 0) == PTL_OK, "others go on");
 	close(fd);
 	for (int i = 0; i < 50 && rmdir(dir); i++)
 		usleep(100000);
@@ -627,7 +578,7 @@ static void t_other_user(void)
 		if (mine < 0)
 			_exit(2);
 		md = bind_md(mine, src, sizeof(src));
-		_exit(put(mine, md, 0) == PTL_OK ? 0 : 3);	/* begins, and ends with a failure: nobody there */
+		_exit(put_by(mine, md, 0) == PTL_OK ? 0 : 3);	/* begins, and ends with a failure: nobody there */
 	}
 	waitpid(p, &status, 0);
 	ioctl(fd, GPTL_STAT, &after);

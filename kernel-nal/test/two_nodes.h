@@ -2,7 +2,7 @@
 /*
  * two_nodes.h - for tests of the module's way to other nodes: two interfaces of this process are two nodes, joined by
  * the loopback device (netdev=lo), and a packet socket sees what they say, and says what it likes; lines of TAP. For
- * root.
+ * root. (hostile.c has the lines only.)
  */
 #ifndef TWO_NODES_H
 #define TWO_NODES_H
@@ -233,17 +233,25 @@ static unsigned fail_of(const struct side *s, uint32_t n)
 	return p3l_eq_slot(s->l, &s->l->eq[s->eq.idx], n - 1)->kind_fail >> 4;
 }
 
+/* @text into file @path; false: that cannot be done here */
+static bool write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
 /* @text into the module's parameter @name */
 static void tell(const char *name, const char *text)
 {
 	char path[100];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/module/portals_gp/parameters/%s", name);
-	fd = open(path, O_WRONLY);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (!write_to(path, text))
 		ok(false, path);
-	close(fd);
 }
 
 static struct gptl_stat stat_of(const struct side *s)
