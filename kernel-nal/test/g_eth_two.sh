@@ -47,10 +47,18 @@ if tc qdisc replace dev eth0 root netem loss 2% duplicate 2% reorder 10% delay 1
 else
 	ok 0 "with losses # SKIP no netem in this kernel"
 fi
-built 120 "$SRC/tools/aprun" -cc none -L 10.77.0.1,10.77.0.2 -n 2 -N 1 $lt "$P3_BUILD/kernel-nal/test/eth_cut" \
-	"ip link set eth0 down" "ip link set eth0 up"
-[ "$(grep -c '^rank [01] good' said)" = 2 ]
-ok $? "the wire is cut during a put: $(tr '\n' ';' <said)"
+# The wire itself, of which neither guest's device is told but guest 0's.
+cut()	# NAME ARG...
+{
+	local name=$1
+	shift
+	built 120 "$SRC/tools/aprun" -cc none -L 10.77.0.1,10.77.0.2 -n 2 -N 1 $lt "$P3_BUILD/kernel-nal/test/eth_cut" \
+		"$SRC/tests/guest/wire off $SHARED" "$SRC/tests/guest/wire on $SHARED" "$@"
+	[ "$(grep -c '^rank [01] good' said)" = 2 ]
+	ok $? "$name: $(tr '\n' ';' <said)"
+}
+cut "the wire is cut among many messages for 3 s, and mended" 3
+cut "the wire is cut during a put, for good"
 kmod rmmod portals_gp
 ok $? "the module is unloaded in guest 0"
 kernel_finish
