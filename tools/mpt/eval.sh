@@ -287,6 +287,25 @@ eval_counts()
 		sed -n 's/^# \(\w*\) \(instructions\|lines\) \([0-9.]*\)$/\1\t\2\t\3/p' >"$REPORT/counts.tsv"
 }
 
+# The kernel module against SMARTMAP, in one boot of a guest; left out, with a reason in the log, where there is none.
+eval_guest()
+{
+	local from=$REPORT/guest
+
+	eval_progress "the kernel module and SMARTMAP, in a guest"
+	rm -rf "$from"
+	mkdir -p "$from"
+	(
+		cd "$from" && make -s -C "$BUILD/make" tests/common/multi tests/bench/portals_pingpong tests/bench/shmem_put </dev/null &&
+			GUEST_OUT=$from P3_BUILD=$BUILD/make MPT_BUILD=$BUILD "$ROOT/tests/guest/t_guest.sh" gp-smartmap
+	) >"$LOGS/guest.log" 2>&1 </dev/null
+	if [ -s "$from/gp_smartmap" ]; then
+		cp "$from/gp_smartmap" "$REPORT/guest.tsv"
+	else
+		note "the kernel module is not compared with SMARTMAP: $(grep -v '^$' "$LOGS/guest.log" | tail -n 1)"
+	fi
+}
+
 cmd_eval()
 {
 	local quick= json= peers=() rounds=5 short=9 lib n r t1 qa=() paper=
@@ -329,7 +348,7 @@ cmd_eval()
 	bench_env
 	rm -rf "$REPORT.new"
 	mkdir -p "$REPORT/raw"
-	rm -f "$REPORT"/raw/* "$REPORT/counts.tsv"
+	rm -f "$REPORT"/raw/* "$REPORT"/{counts,guest}.tsv
 	BUSY=$(busy)
 	[ "$BUSY" -le 10 ] || note "Other programs keep $BUSY % of the cores busy: the figures will be disturbed."
 	machine >"$REPORT/machine.tsv"
@@ -414,7 +433,7 @@ cmd_eval()
 	eval_dmapp "$quick"
 	eval_dart "$quick"
 	eval_jobs "$quick" "$rounds"
-	[ -n "$quick" ] || { eval_papers; eval_counts; }
+	[ -n "$quick" ] || { eval_papers; eval_counts; eval_guest; }
 	[ -t 2 ] && printf '\r\033[K' >&2
 	note "measured: $((SECONDS - EVAL_T0)) s"
 	perl "$LIBDIR/report.pl" "$REPORT" "$ROOT" || exit 1

@@ -873,6 +873,22 @@ push @sections, ['Point to point', 'Two ranks on two cores, half round trips; me
 	push @sections, ['Match lists', 'PtlPut of 8 bytes to the own process, taken by the last entry of a list; PTL_INDEX_FROM=0 walks it.',
 		plot('Match lists', 'entries', 'microseconds', @s)];
 }
+# "Default Portals" in the kernel, against SMARTMAP, by the same programs in one boot of a guest (kernel-nal/test/g_gp.sh)
+if (open $in, '<', "$dir/guest.tsv") {
+	my (%by, $i);
+	while (<$in>) {
+		my ($program, $figure, $bytes, $kernel, $smartmap, $unit) = split;
+		next unless defined $unit && $unit eq 'ns' && $bytes > 0;
+		push @{$by{"$program $figure"}{kernel}}, [$bytes, $kernel / 1e3];
+		push @{$by{"$program $figure"}{SMARTMAP}}, [$bytes, $smartmap / 1e3];
+	}
+	close $in;
+	my %text = ('portals put_eqget' => 'PtlPut, PtlEQGet', 'portals get' => 'PtlGet', 'shmem put' => 'shmem_putmem');
+	my @s = map { my $f = $_; map { ["$text{$f}, $_", $by{$f}{$_}, $colour[$i++ % @colour]] } 'kernel', 'SMARTMAP' } grep { $by{$_} } sort keys %text;
+	push @sections, ['Portals in the kernel', 'The same programs by the kernel module (a system call per call, matching and copies in the kernel) ' .
+		'and by SMARTMAP, in the same boot of a guest without hardware support: of these times only ratios say something.',
+		plot('The kernel module against SMARTMAP', 'message length', 'microseconds', @s)] if @s;
+}
 if (my @over = grep { $data{$_}{mpi_net} } 'ours-ap', 'ours-gp', 'mpich-tcp', 'openmpi-tcp') {
 	push @sections, ['Between nodes', 'Two ranks, each a (virtual) node of its own, by TCP over the loopback device; the shared memory of the peers is off.',
 		plot('MPI latency between nodes: half round trip', 'message length', 'microseconds', series('mpi_net', 'latency', 1e-3, @over))];
