@@ -5,7 +5,8 @@
  * An NI belongs to the process that has opened it: its tgid and mm. It is found by the other ranks through its job's
  * table (RCU, and a reference while an operation is under way). Files: gptl_dev.c the device and its calls' arguments,
  * gptl_proc.c jobs and NIs, gptl_call.c entries, descriptors and queues, gptl_mem.c pages, gptl_move.c operations,
- * gptl_far.c operations on other nodes, gptl_eth.c the wire to these.
+ * gptl_far_call.c operations on other nodes, gptl_far.c and gptl_far_pages.c (gptl_link.h) what these stand on,
+ * gptl_eth.c the wire.
  *
  * Locks: gptl_jobs_lock (mutex) -> job.lock (spin); link.lock (spin, softirqs take it); ni.pins' own; the core's,
  * which are innermost and only held between gptl_enter() and gptl_leave(), or with link.lock. Nothing sleeps with any
@@ -125,7 +126,7 @@ long gptl_move(struct gptl_ni *ni, const struct gptl_move *a);
 
 bool gptl_own_bytes(struct gptl_ni *ni, u64 start, u64 iov, u32 iov_n, u64 off, u8 *buf, u64 n, bool to);
 
-/* gptl_far.c */
+/* gptl_far.c, gptl_far_call.c */
 long gptl_net(struct gptl_ni *ni, struct gptl_net *a);
 long gptl_far(struct gptl_ni *ni, const struct gptl_far *a);
 long gptl_drain(struct gptl_ni *ni, const struct gptl_drain *a);

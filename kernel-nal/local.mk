@@ -3,7 +3,8 @@
 kernel_nal_sources = kernel-nal/README.md kernel-nal/p3_atomic.h kernel-nal/gptl_env.h \
 	kernel-nal/include/limits.h kernel-nal/include/stdbool.h kernel-nal/include/stddef.h kernel-nal/include/stdint.h \
 	kernel-nal/gptl.h kernel-nal/gptl_dev.c kernel-nal/gptl_proc.c kernel-nal/gptl_call.c kernel-nal/gptl_wait.c \
-	kernel-nal/gptl_mem.c kernel-nal/gptl_move.c kernel-nal/gptl_far.c kernel-nal/gptl_eth.c \
+	kernel-nal/gptl_mem.c kernel-nal/gptl_move.c kernel-nal/gptl_far.c kernel-nal/gptl_far_call.c \
+	kernel-nal/gptl_far_pages.c kernel-nal/gptl_link.h kernel-nal/gptl_eth.c \
 	kernel-nal/gptl_eth.h kernel-nal/Kbuild kernel-nal/build.sh kernel-nal/stage.sh kernel-nal/dkms.conf \
 	kernel-nal/60-portals.rules \
 	kernel-nal/test/Kbuild kernel-nal/test/kshim.h kernel-nal/test/selftest.c kernel-nal/test/t_core.sh
