@@ -8,8 +8,9 @@
  * taken yet waits in its inbox, and a full inbox refuses the next put (PTL_NO_SPACE), which then waits in the sender's
  * queue for this peer. So nothing is dropped and nothing grows without bound.
  *
- * Match bits, header data and remote offset of a put that starts a message are 0: such a put of up to 56 bytes is one
- * cache line in the peer's inbox.
+ * Match bits, header data and remote offset of a put that starts with a packet are 0: such a put of up to 56 bytes is
+ * one cache line in the peer's inbox. A short message that MPI matches needs no packet (ch3_eager.c): its envelope
+ * travels as match bits, which no entry there looks at, and MPIDI_PTL_BARE says so.
  *
  * Everything here runs under MPICH's global lock.
  */
@@ -28,6 +29,7 @@
 #define MPIDI_PTL_PT_CREDIT     115     /* what this rank has given back of its peers' credits: ch3_credit.c */
 
 #define MPIDI_PTL_MORE          1       /* hdr_data: goes on where the last put ended */
+#define MPIDI_PTL_BARE          ((ptl_hdr_data_t) 1 << 32)      /* hdr_data, with the sender's request: data alone */
 
 #define MPIDI_PTL_AS_LENGTH     ((ptl_size_t) 1 << 47)  /* a user address space */
 #define MPIDI_PTL_EQ_SIZE       128     /* of packets: what finds no room waits in the inbox */
@@ -71,7 +73,8 @@ typedef struct MPIDI_PTL_VC {
     int64_t refused;                    /* since when it does not listen; 0: it does */
     /* matched in Portals: ch3_match_send.c, ch3_credit.c */
     uint64_t sent_events, sent_bytes;   /* credits spent since the start */
-    uint64_t asked_at;                  /* sent_events when the peer's counts were asked for */
+    uint64_t asked_at;                  /* sent_events when the peer's counts were asked for, */
+    uint64_t asked_bytes;               /* and sent_bytes */
     int asking;                         /* that is under way */
     int on_waiting;                     /* on the list of connections with waiting messages */
     MPIR_Request *waiting_head, *waiting_tail;
@@ -127,7 +130,9 @@ typedef struct MPIDI_PTL_State {
     ptl_handle_eq_t eq_get;     /* replies to our gets */
     ptl_handle_eq_t eq_match;   /* messages matched in Portals */
     int matching;               /* messages are matched in Portals */
-    int direct;                 /* a receive may take its message without an entry */
+    int direct;                 /* a receive may take its message before it is posted */
+    int by_packet;              /* short messages are matched by CH3 */
+    ptl_handle_me_t front;      /* the first receive buffer for packets */
     ptl_handle_me_t first;      /* what stands behind the posted receives: ch3_match.c */
     int hybrid;                 /* only long ones, and CH3's queue has the last word */
     int bypass;                 /* by their senders, where this rank does not look */
@@ -309,6 +314,22 @@ static inline void MPIDI_PTL_Spend(MPIDI_VC_t * vc, intptr_t bytes)
         MPIDI_PTL_Ask_credit(vc);
 }
 
+/* Of what CH3 matches only the bytes are charged: messages that are not looked at fill the inbox, and nothing else. */
+static inline int MPIDI_PTL_Has_bytes(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    return VC_CH(vc)->sent_bytes + bytes - MPIDI_PTL.known[vc->pg_rank].bytes <= (uint64_t) MPIDI_PTL.credit_bytes;
+}
+
+static inline void MPIDI_PTL_Spend_bytes(MPIDI_VC_t * vc, intptr_t bytes)
+{
+    MPIDI_PTL_VC_t *ch = VC_CH(vc);
+
+    ch->sent_bytes += bytes;
+    if (unlikely(ch->sent_bytes - MPIDI_PTL.known[vc->pg_rank].bytes > (uint64_t) MPIDI_PTL.credit_bytes / 2) &&
+        ch->sent_bytes - ch->asked_bytes >= (uint64_t) MPIDI_PTL.credit_bytes / 8)
+        MPIDI_PTL_Ask_credit(vc);
+}
+
 static inline void MPIDI_PTL_Give_back(MPIDI_VC_t * vc, int events, intptr_t bytes)
 {
     MPIDI_PTL_Counts_t *c = &MPIDI_PTL.given_back[vc->pg_rank];
@@ -331,7 +352,7 @@ typedef struct {
     intptr_t length;            /* bytes */
 } MPIDI_PTL_Direct_t;
 int MPIDI_PTL_Recv_direct(void *buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag, int context_id,
-                          MPIR_Comm * comm, unsigned looks, MPIDI_PTL_Direct_t * d);
+                          MPIR_Comm * comm, unsigned looks, MPIDI_PTL_Direct_t * d, int *mpi_errno_p);
 
 #define MPIDI_PTL_RECEIPTS 256  /* such ones, without a look at what else there is to do */
 extern int MPIDI_PTL_receipts;
@@ -342,6 +363,7 @@ int MPIDI_PTL_Recvq_clear(int source, int tag, int context_id);
 void MPIDI_PTL_Recvq_matched(MPIR_Request * rreq);
 void MPIDI_PTL_Recvq_holds(MPIDI_VC_t * vc, intptr_t bytes);
 void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc);
+void MPIDI_PTL_Recvq_kept(MPIR_Request * rreq, MPIDI_VC_t * vc, intptr_t bytes);
 MPIR_Request *MPIDI_PTL_Recvq_unexpected(void);
 
 /* ch3_eager.c */
@@ -455,7 +477,8 @@ static inline int MPIDI_PTL_Complete_clean(MPIR_Request * rreq)
     MPIDI_CH3_Progress_signal_completion();
     return MPI_SUCCESS;
 }
-int MPIDI_PTL_Receive_short(char *buf, MPIR_Request ** rreqp);
+int MPIDI_PTL_Receive_short(MPIDI_VC_t * vc, uint64_t match, MPI_Request id, char *data, intptr_t n,
+                            MPIR_Request ** rreqp);
 void MPIDI_PTL_Set_truncated(MPIR_Request * rreq, intptr_t sent, intptr_t user_sz);
 
 /*
@@ -505,6 +528,7 @@ int MPIDI_PTL_Sleep_for_event(int timeout_ms, int *made_progress);
 int64_t MPIDI_PTL_Now_ns(void);
 void MPIDI_PTL_Nap(long ns);
 int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more);
+int MPIDI_PTL_Handle_bare(MPIDI_VC_t * vc, uint64_t match, ptl_hdr_data_t hdr, char *data, intptr_t len);
 int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_t len);
 
 /* ch3_rndv.c */

@@ -42,10 +42,10 @@
       "MPICH_PTL_BYPASS, which this includes); for any other the data are left out, and fetched later.")             \
     X(direct_recv, FLAG, "MPICH_PTL_DIRECT_RECV", 0, 1, 1, OWN(0), "",                                              \
       "A receive whose short message has come already, or comes while MPI_Recv looks for it, takes it from the inbox " \
-      "(PtlMEMDTake_np); 0: each receive is posted in Portals' match list first.")                                   \
+      "(PtlMEMDTake_np); 0: each receive is posted first, in Portals' match list or in CH3's queue.")                \
     X(unex_buffer_size, BYTES, "MPICH_UNEX_BUFFER_SIZE", 65536, 1L << 32, 8 << 20, 60 << 20, "",                    \
-      "How much of the messages that no receive was posted for is kept, with their data, where Portals matches them; " \
-      "MPI_T's ptl_unex_bytes and ptl_unex_bytes_most say how much is and was. (What CH3 matches has no limit.)")    \
+      "How much of the messages that no receive was posted for is kept, with their data, whoever matches them; those " \
+      "of others stay with their senders. MPI_T's ptl_unex_bytes and ptl_unex_bytes_most say how much is and was.") \
     X(unex_events, NUM, "MPICH_PTL_UNEX_EVENTS", 64, 1 << 20, 20480, 20480, "events",                               \
       "How many messages may be on their way to a rank that does not look.")                                        \
     X(send_credits, NUM, "MPICH_PTL_SEND_CREDITS", 0, 65536, 0, 0, "messages",                                      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Credits of messages that are matched in Portals.
+ * Credits: of messages that are matched in Portals, and of the bytes of those that CH3 matches.
  *
  * What a rank has not looked at lies in its queue of events and in its overflow buffers, and neither may ever be full.
  * So both are shared out among the peers: each may have MPIDI_PTL.credit_events messages under way to this rank, and
@@ -11,6 +11,10 @@
  * they are out of the overflow buffer and, if no receive was posted, out of the memory where they waited for one; so
  * this memory is bounded, too. The counts lie open to gets (portal MPIDI_PTL_PT_CREDIT): a sender that has used half of
  * what it had fetches them. Nobody sends credits, and a stream of messages in one direction needs no answer.
+ *
+ * A short message that CH3 matches is a put to a polled portal. What is not looked at waits in the inbox, which refuses
+ * the next one when it is full, so it needs no credit for its event. What has been looked at, and had no receive, is
+ * memory of the owner's: its bytes are charged and given back as above. (MPIDI_PTL_Has_bytes, _Spend_bytes.)
  *
  * With bypass a message that finds no room is lost (in front of a polled portal it waits), and what is out of a buffer
  * leaves no room behind: that comes when the whole buffer is posted again, after its last message. A sender that sleeps
@@ -143,6 +147,7 @@ void MPIDI_PTL_Ask_credit(MPIDI_VC_t * vc)
         return;                 /* too much under way there: the next send or turn asks again */
     ch->asking = TRUE;
     ch->asked_at = ch->sent_events;
+    ch->asked_bytes = ch->sent_bytes;
     MPIDI_PTL.gets++;
 }
 

@@ -121,6 +121,7 @@ int MPIDI_CH3_Pre_init(int *setvals, int *has_parent, int *rank, int *size)
     MPIDI_PTL.hybrid = MPIDI_PTL_env.match_off == MPIDI_PTL_MATCH_HYBRID;
     MPIDI_PTL.eager_long = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && MPIDI_PTL_env.eager_long;
     MPIDI_PTL.bypass = MPIDI_PTL.matching && !MPIDI_PTL.hybrid && (MPIDI_PTL_env.bypass || MPIDI_PTL_env.eager_long);
+    MPIDI_PTL.by_packet = !MPIDI_PTL.matching || MPIDI_PTL.hybrid;
     MPIDI_PTL.take_max = MPIDI_PTL_env.copies == MPIDI_PTL_COPIES_AUTO ? MPIDI_PTL_env.max_short_size : 0;
     rc = PtlGetRank(PTL_INVALID_HANDLE, &ptl_rank, &ptl_size);
     MPIDI_PTL_CHECK(rc, "PtlGetRank");
@@ -272,6 +273,7 @@ static int init_bufs(void)
 int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_rank)
 {
     int mpi_errno = MPI_SUCCESS, rc;
+    MPIDI_Message_match errors = {.whole = 0 };
 
     mpi_errno = finish_pg(pg);
     MPIR_ERR_CHECK(mpi_errno);
@@ -292,10 +294,11 @@ int MPIDI_CH3_Init(int has_parent ATTRIBUTE((unused)), MPIDI_PG_t * pg, int pg_r
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = init_memory();
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIDI_PTL.matching) {
-        mpi_errno = MPIDI_PTL_Match_init(pg->size);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    MPIR_TAG_SET_PROC_FAILURE_BIT(errors.parts.tag);
+    MPIDI_PTL.no_tag = errors.whole | MPIDI_PTL_LONG_BIT;
+    mpi_errno = MPIDI_PTL.matching ? MPIDI_PTL_Match_init(pg->size) : MPIDI_PTL_Credit_init(pg->size);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PTL.direct = MPIDI_PTL_env.direct_recv && !MPIDI_PTL.bypass;
     mpi_errno = MPIDI_PTL_Progress_init();
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -343,6 +346,8 @@ int MPIDI_CH3_Finalize(void)
         PtlFini();
     if (MPIDI_PTL.matching)
         MPIDI_PTL_Match_fini();
+    else
+        MPIDI_PTL_Credit_fini();
     MPL_free(MPIDI_PTL.bufs);
     MPL_free(MPIDI_PTL.id_hash);
     MPIDI_PTL_Born_fini();

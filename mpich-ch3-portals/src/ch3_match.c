@@ -477,10 +477,7 @@ int MPIDI_PTL_Match_init(int n_ranks)
 {
     int mpi_errno = MPI_SUCCESS, rc, i;
     ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-    MPIDI_Message_match errors = {.whole = 0 };
 
-    MPIR_TAG_SET_PROC_FAILURE_BIT(errors.parts.tag);
-    MPIDI_PTL.no_tag = errors.whole | MPIDI_PTL_LONG_BIT;
     mpi_errno = MPIDI_PTL_Credit_init(n_ranks);
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIDI_PTL.bypass) {
@@ -497,7 +494,6 @@ int MPIDI_PTL_Match_init(int n_ranks)
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_PTL_Credit_room(MPIDI_PTL.overflow_sz - MPIDI_PTL.short_max);
     }
-    MPIDI_PTL.direct = MPIDI_PTL_env.direct_recv && !MPIDI_PTL.hybrid && !MPIDI_PTL.bypass;
     if (MPIDI_PTL.eager_long) {
         mpi_errno = MPIDI_PTL_Long_init();
         MPIR_ERR_CHECK(mpi_errno);

@@ -15,6 +15,9 @@ static MPIDI_CH3_PktHandler_Fcn *pkt_handler[MPIDI_CH3_PKT_END_ALL + 1];
 
 int MPIDI_PTL_Post_buf(char *buf)
 {
+    int mpi_errno = MPI_SUCCESS, rc;
+    ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
+    ptl_handle_me_t me;
     ptl_md_t md = {
         .start = buf,
         .length = MPIDI_PTL_BUF_SIZE,
@@ -25,7 +28,16 @@ int MPIDI_PTL_Post_buf(char *buf)
         .eq_handle = MPIDI_PTL.eq,
     };
 
-    return MPIDI_PTL_Attach(MPIDI_PTL_PT_PKT, MPIDI_PTL_ANY_BITS, PTL_INS_BEFORE, PTL_UNLINK, md);
+    rc = PtlMEAttach(MPIDI_PTL.ni, MPIDI_PTL_PT_PKT, any, MPIDI_PTL_ANY_BITS, PTL_UNLINK, PTL_INS_BEFORE, &me);
+    MPIDI_PTL_CHECK(rc, "PtlMEAttach");
+    rc = PtlMDAttach(me, md, PTL_UNLINK, NULL);
+    MPIDI_PTL_CHECK(rc, "PtlMDAttach");
+    MPIDI_PTL.front = me;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPIDI_PTL_Progress_init(void)
@@ -115,6 +127,19 @@ int MPIDI_PTL_Handle_data(MPIDI_VC_t * vc, MPIR_Request * rreq, char *buf, size_
     goto fn_exit;
 }
 
+/* Bytes of the message that this packet begins, which its sender has been charged for: see MPIDI_PTL_Spend_bytes. */
+static inline intptr_t data_of(const MPIDI_CH3_Pkt_t * pkt)
+{
+    switch (pkt->type) {
+        case MPIDI_CH3_PKT_EAGER_SEND:
+        case MPIDI_CH3_PKT_EAGER_SYNC_SEND:
+        case MPIDI_CH3_PKT_READY_SEND:
+            return pkt->eager_send.data_sz;
+        default:
+            return 0;
+    }
+}
+
 /* A packet with what came behind it, or (@more) what comes behind that. */
 int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more)
 {
@@ -133,10 +158,13 @@ int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more)
     }
 
     if (likely(MPIDI_PTL_Is_short(buf, len))) {
-        mpi_errno = MPIDI_PTL_Receive_short(buf, &rreq);
         hdr_sz = sizeof(MPIDI_CH3_Pkt_eager_send_t);
         data_len = 0;
+        mpi_errno = MPIDI_PTL_Receive_short(vc, MPIDI_PTL_Word(buf, 1), (MPI_Request) MPIDI_PTL_Word(buf, 2),
+                                            buf + hdr_sz, len - hdr_sz, &rreq);
     } else {
+        intptr_t charged;
+
         if (unlikely((uintptr_t) buf % __alignof__(MPIDI_CH3_Pkt_t) != 0)) {
             MPIDI_PTL_Copy(&aligned, buf, MPL_MIN((size_t) len, sizeof(aligned)));
             pkt = &aligned;
@@ -146,7 +174,12 @@ int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more)
                              "a packet of no known type");
         hdr_sz = MPL_MIN(MPIDI_PTL_Header_size(pkt), len);
         data_len = len - hdr_sz;
+        charged = VC_CH(vc)->foreign ? 0 : data_of(pkt);
+        if (charged > 0)
+            MPIDI_PTL_Recvq_holds(vc, charged);
         mpi_errno = pkt_handler[pkt->type] (vc, pkt, buf + hdr_sz, &data_len, &rreq);
+        if (charged > 0)
+            MPIDI_PTL_Recvq_held(vc);
     }
     MPIR_ERR_CHECK(mpi_errno);
     if (rreq != NULL) {
@@ -160,12 +193,30 @@ int MPIDI_PTL_Handle_bytes(MPIDI_VC_t * vc, char *buf, intptr_t len, int more)
     goto fn_exit;
 }
 
+/* A short message without a packet. */
+int MPIDI_PTL_Handle_bare(MPIDI_VC_t * vc, uint64_t match, ptl_hdr_data_t hdr, char *data, intptr_t len)
+{
+    MPIR_Request *rreq;
+    int mpi_errno;
+
+    if (unlikely(vc->state == MPIDI_VC_STATE_INACTIVE))
+        MPIDI_CHANGE_VC_STATE(vc, ACTIVE);
+    mpi_errno = MPIDI_PTL_Receive_short(vc, match, (MPI_Request) hdr, data, len, &rreq);
+    if (unlikely(rreq != NULL) && mpi_errno == MPI_SUCCESS) {
+        rreq->dev.iov_offset = 0;
+        mpi_errno = MPIDI_PTL_Handle_data(vc, rreq, data, len);
+    }
+    return mpi_errno;
+}
+
 static int handle_put(const ptl_event_t * ev)
 {
     MPIDI_VC_t *vc = MPIDI_PTL_Find_vc(ev->initiator.nid, ev->initiator.pid);
 
     if (unlikely(vc == NULL || ev->ni_fail_type != PTL_NI_OK))
         return MPI_SUCCESS;     /* not of this job, or died while it sent: nothing of it can be used */
+    if (likely(ev->hdr_data >= MPIDI_PTL_BARE))
+        return MPIDI_PTL_Handle_bare(vc, ev->match_bits, ev->hdr_data, (char *) ev->md.start + ev->offset, ev->mlength);
     return MPIDI_PTL_Handle_bytes(vc, (char *) ev->md.start + ev->offset, ev->mlength, ev->hdr_data == MPIDI_PTL_MORE);
 }
 

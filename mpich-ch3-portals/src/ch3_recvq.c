@@ -262,6 +262,14 @@ void MPIDI_PTL_Recvq_held(MPIDI_VC_t * vc)
     holds = 0;
 }
 
+/* The same, for one that has entered the queue just now. */
+void MPIDI_PTL_Recvq_kept(MPIR_Request * rreq, MPIDI_VC_t * vc, intptr_t bytes)
+{
+    REQ_CH(rreq)->vc = vc;
+    REQ_CH(rreq)->left = bytes;
+    MPIDI_PTL_Unex_count(bytes);
+}
+
 static inline void append_unexpected(MPIR_Request * rreq)
 {
     REQ_CH(rreq)->vc = holder;
@@ -544,19 +552,23 @@ static int pause_for_stream(void)
     return TRUE;
 }
 
-/* A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not. */
+/*
+ * A receive that has had its message before it was posted (ch3_recv.c). NULL: it has not; but what was found instead
+ * may have entered the queue of unexpected messages.
+ */
 static inline MPIR_Request *received(int source, int tag, int context_id, MPIR_Comm * comm, void *user_buf,
-                                     MPI_Aint user_count, MPI_Datatype datatype)
+                                     MPI_Aint user_count, MPI_Datatype datatype, int *mpi_errno)
 {
     MPIR_Request *rreq;
     MPIDI_PTL_Direct_t d;
 
     if (posted.head != NULL || !MPIDI_PTL_Recv_may(comm) || MPIDI_PTL_Next_born() == NULL)
         return NULL;
-    if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d)) {
-        if (!pause_for_stream())
+    if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d, mpi_errno)) {
+        if (MPIDI_PTL.by_packet || !pause_for_stream())
             return NULL;
-        if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d)) {
+        if (!MPIDI_PTL_Recv_direct(user_buf, user_count, datatype, source, tag, context_id, comm, 1, &d,
+                                   mpi_errno)) {
             stream.gain = MPL_MAX(stream.gain - 2, 0);
             return NULL;
         }
@@ -586,11 +598,16 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
     else if (unlikely(MPIDI_PTL_receipts >= MPIDI_PTL_RECEIPTS))
         mpi_errno = look_around();
     rreq = take_unexpected(source, tag, context_id, comm);
+    if (rreq == NULL && likely(mpi_errno == MPI_SUCCESS)) {
+        rreq = received(source, tag, context_id, comm, user_buf, user_count, datatype, &mpi_errno);
+        if (rreq != NULL) {
+            *foundp = FALSE;
+            return rreq;
+        }
+        rreq = take_unexpected(source, tag, context_id, comm);
+    }
     *foundp = rreq != NULL;
     if (rreq == NULL) {
-        rreq = received(source, tag, context_id, comm, user_buf, user_count, datatype);
-        if (rreq != NULL)
-            return rreq;
         rreq = create_posted(source, tag, context_id, user_buf, user_count, datatype);
         if (MPIDI_PTL.matching && likely(mpi_errno == MPI_SUCCESS))
             mpi_errno = post(source, tag, context_id, comm, &rreq, foundp);
