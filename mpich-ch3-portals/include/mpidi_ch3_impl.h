@@ -41,6 +41,7 @@
 #define MPIDI_PTL_BUFS          2
 #define MPIDI_PTL_BUF_SIZE      (64 * 1024)
 #define MPIDI_PTL_YIELD_NS      100000  /* how long a waiting rank yields before it sleeps */
+#define MPIDI_PTL_LONG_WAIT_NS  300000000       /* after which it wakes ten times a second, not a hundred times */
 
 /* Header data of a message that is matched in Portals: what it is, and the request of its sender. */
 enum { MPIDI_PTL_MATCH_ON, MPIDI_PTL_MATCH_OFF, MPIDI_PTL_MATCH_HYBRID };      /* values of match_off */

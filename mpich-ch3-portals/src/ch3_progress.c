@@ -348,12 +348,14 @@ static int wait_politely(int idle, int *made_progress)
         sched_yield();
         return MPI_SUCCESS;
     }
-    /* An event wakes us. The limit is for what does not: room in a peer's inbox or for a get, a hook with a source of
-     * its own. */
+    /* An event wakes us. The limit is for what does not: room in a peer's inbox or for a get, a lock, a hook with a
+     * source of its own. */
     if (MPIDI_PTL.sendq_head != NULL || MPIDI_PTL.waiting_gets != NULL || MPIDI_PTL.waiting_vcs != NULL ||
         MPIDI_PTL_wires || waited < 100 * MPIDI_PTL_YIELD_NS)
         return MPIDI_PTL_Sleep_for_event(1, made_progress);
-    return MPIDI_PTL_Sleep_for_event(10, made_progress);
+    if (MPIDI_PTL_waiting_locks > 0 || waited < MPIDI_PTL_LONG_WAIT_NS)
+        return MPIDI_PTL_Sleep_for_event(10, made_progress);
+    return MPIDI_PTL_Sleep_for_event(100, made_progress);
 }
 
 /* A program that waits by MPI_Test in a loop: where ranks share cores, the one it waits for must get one. */
