@@ -595,6 +595,7 @@ int MPIDI_PTL_Local_peer(MPIDI_VC_t * vc);
 
 /* ch3_node.c */
 int MPIDI_PTL_Local_rank(const MPIDI_VC_t * vc);
+int MPIDI_PTL_All_alive(const int *local, size_t step, int n);
 
 /* ch3_memcpy.c */
 void MPIDI_PTL_Memcpy_init(void);

@@ -45,7 +45,7 @@ typedef struct MPIDI_PTL_Win_ctl {
     uint32_t next, serving;             /* tickets of waiting writers */
     uint32_t far;                       /* requests of other nodes in the owner's queue: who unlocks tells it */
     uint32_t pad0[11];
-    uint32_t acc;                       /* held while something is accumulated that no atomic instruction can do */
+    uint32_t acc;                       /* local rank + 1 of whom accumulates what no atomic instruction can do, or 0 */
     uint32_t bulk;                      /* and while this is set, nobody uses atomic instructions here */
     uint32_t pad1[14];
     uint32_t inside;                    /* of the owner as an origin: it is at an atomic instruction, somewhere */

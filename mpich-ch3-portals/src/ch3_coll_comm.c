@@ -188,12 +188,9 @@ static int sleep_for(int64_t ns)
 }
 
 /* Whom we wait for may be alive, and wait in vain for one who is not. */
-static int all_alive(const MPIDI_PTL_Coll_t * c)
+static inline int all_alive(const MPIDI_PTL_Coll_t * c)
 {
-    int i;
-
-    for (i = 0; i < c->n && smartmap_alive(c->local[i]); i++);
-    return i == c->n;
+    return MPIDI_PTL_All_alive(c->local, sizeof(*c->local), c->n);
 }
 
 /* One more look in vain. */

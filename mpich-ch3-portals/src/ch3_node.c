@@ -5,6 +5,7 @@
  * Portals numbers the ranks of a node in their order in the job, and so does SMARTMAP; node_local_map is that list.
  */
 #include "mpidi_ch3_impl.h"
+#include <smartmap.h>
 
 /* Rank among the processes of this job on this node; -1: it is elsewhere, or of another job. */
 int MPIDI_PTL_Local_rank(const MPIDI_VC_t * vc)
@@ -22,6 +23,20 @@ int MPIDI_PTL_Local_rank(const MPIDI_VC_t * vc)
             hi = mid;
     }
     return lo;
+}
+
+/* Are these alive? The first of @n local ranks, the next one @step bytes on. -1: on another node, nobody knows. */
+int MPIDI_PTL_All_alive(const int *local, size_t step, int n)
+{
+    const char *p = (const char *) local;
+
+    for (; n > 0; n--, p += step) {
+        int peer = *(const int *) p;
+
+        if (peer >= 0 && !smartmap_alive(peer))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* What mpi_smartmap.h declares; libmpi hides everything else. */

@@ -536,7 +536,7 @@ static int look_around(void)
  */
 static struct {
     int run;                    /* receives in a row */
-    int gain;                   /* pauses that have helped, less those that have not; 0 or less: try seldom */
+    int gain;                   /* pauses that have helped, less those that have not; 0: try seldom */
     unsigned skipped;
 } stream = {.gain = 1 };
 

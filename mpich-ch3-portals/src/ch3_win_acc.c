@@ -260,8 +260,11 @@ static void bulk_begin(MPIDI_PTL_Win_t * w, MPIDI_PTL_Target_t * t)
     smartmap_membarrier();
     for (i = 0; i < w->n; i++)
         for (looks = 0; __atomic_load_n(&w->target[i].ctl->inside, __ATOMIC_ACQUIRE); looks++)
-            if (looks > 100)
+            if (looks > 100) {
+                if (!smartmap_alive(w->target[i].proc))
+                    break;      /* it has died there */
                 sched_yield();
+            }
 }
 
 static void bulk_end(MPIDI_PTL_Target_t * t)

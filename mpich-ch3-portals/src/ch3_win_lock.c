@@ -124,18 +124,9 @@ static int give_core_away(int64_t since)
     return FALSE;
 }
 
-/* Who holds it nobody knows: of this node's ranks any may. */
-static int all_alive(const MPIDI_PTL_Win_t * w)
-{
-    int i;
-
-    for (i = 0; i < w->n && (w->target[i].proc < 0 || smartmap_alive(w->target[i].proc)); i++);
-    return i == w->n;
-}
-
 /*
  * Wait for a lock of a rank of this node. What others want of us meanwhile they get. Who waits long looks whether a
- * rank of the window has died: it may have had the lock, or have waited in front of us.
+ * rank of the window has died: it may have had the lock, which does not say who has it, or have waited in front of us.
  */
 int MPIDI_PTL_Lock(const MPIDI_PTL_Win_t * w, MPIDI_PTL_Win_ctl_t * ctl, int type)
 {
@@ -154,7 +145,9 @@ int MPIDI_PTL_Lock(const MPIDI_PTL_Win_t * w, MPIDI_PTL_Win_ctl_t * ctl, int typ
         }
         mpi_errno = MPIDI_CH3_Progress_poke();
         MPIR_ERR_CHECK(mpi_errno);
-        MPIR_ERR_CHKANDJUMP(give_core_away(since) && !all_alive(w), mpi_errno, MPIX_ERR_PROC_FAILED, "**proc_failed");
+        MPIR_ERR_CHKANDJUMP(give_core_away(since) &&
+                            !MPIDI_PTL_All_alive(&w->target->proc, sizeof(*w->target), w->n), mpi_errno,
+                            MPIX_ERR_PROC_FAILED, "**proc_failed");
     }
 
   fn_exit:
@@ -330,16 +323,28 @@ int MPIDI_PTL_PktHandler_Ctl(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data
     return mpi_errno;
 }
 
+/*
+ * The word says who has it. From one who has died it is taken: what he was at is changed in part, element by element,
+ * which is all that may be expected of him.
+ */
 void MPIDI_PTL_Acc_lock(MPIDI_PTL_Win_ctl_t * ctl)
 {
+    const uint32_t self = MPIR_Process.local_rank + 1;
+    uint32_t holder = 0;
     int i = 0;
 
-    while (__atomic_exchange_n(&ctl->acc, 1, __ATOMIC_ACQUIRE) != 0) {
-        do {
-            if (++i > SPIN)
-                sched_yield();
+    while (!__atomic_compare_exchange_n(&ctl->acc, &holder, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (++i <= SPIN) {
             MPIDI_PTL_Pause();
-        } while (__atomic_load_n(&ctl->acc, __ATOMIC_RELAXED) != 0);
+        } else {
+            sched_yield();
+            if (i % SPIN == 0 && !smartmap_alive(holder - 1) &&
+                __atomic_compare_exchange_n(&ctl->acc, &holder, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                __atomic_store_n(&ctl->bulk, 0, __ATOMIC_RELEASE);
+                return;
+            }
+        }
+        holder = 0;
     }
 }
 

@@ -4,10 +4,11 @@
  *
  * LEFT: the launcher (mpiexec -disable-auto-cleanup) does not end the others. Then collectives and waits for a lock
  * end with an error, also at those who wait for somebody who is alive; who gets it exits with 3. Operations on the
- * memory of the dead go on, and the window cannot be freed.
+ * memory of the dead go on, also where it has died in the middle of one, and the window cannot be freed.
  */
 #include "m.h"
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define N	400000
@@ -29,6 +30,23 @@ static void kill_in_op(void *in, void *inout, int *n, MPI_Datatype *type)
 		raise(SIGKILL);
 }
 
+static void die_here(int sig)
+{
+	(void)sig;
+	raise(SIGKILL);
+}
+
+/* @count elements, the last of them where nobody may read: whoever does, dies. */
+static const int *deadly(int count)
+{
+	struct sigaction sa = { .sa_handler = die_here };
+	char *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	sigaction(SIGSEGV, &sa, NULL);
+	mprotect(p + 2 * 4096, 4096, PROT_NONE);
+	return (int *)(p + 2 * 4096) - (count - 1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = getenv("DIES") ? getenv("DIES") : "";
@@ -46,7 +64,7 @@ int main(int argc, char **argv)
 	MPI_Op_create(kill_in_op, 1, &op);
 	for (round = 0; round < 1000000; round++) {
 		if (victim && round == 20 && strcmp(what, "op") && strcmp(what, "first") &&
-		    strcmp(what, "rma_lock_held_still"))
+		    strcmp(what, "rma_lock_held_still") && strncmp(what, "rma_acc", 7))
 			raise(SIGKILL);
 		if (!strcmp(what, "barrier")) {
 			heard(MPI_Barrier(MPI_COMM_WORLD));
@@ -78,6 +96,23 @@ int main(int argc, char **argv)
 				raise(SIGKILL);
 			heard(MPI_Accumulate(b, 1000, MPI_INT, m_size - 1, 0, 1000, MPI_INT, MPI_SUM, win));
 			heard(MPI_Win_unlock(m_size - 1, win));
+		} else if (!strncmp(what, "rma_acc", 7)) {	/* amid one of so many elements */
+			int n = atoi(what + 7);
+
+			if (round == 0)
+				heard(MPI_Win_lock_all(0, win));
+			if (victim && round == 20) {
+				MPI_Accumulate(deadly(n), n, MPI_INT, m_size - 1, 0, n, MPI_INT, MPI_SUM, win);
+				_exit(1);
+			}
+			if (round == 20)
+				usleep(100000);
+			heard(MPI_Accumulate(b, n, MPI_INT, m_size - 1, 0, n, MPI_INT, MPI_SUM, win));
+			heard(MPI_Accumulate(b, 10, MPI_INT, m_size - 1, 0, 10, MPI_INT, MPI_SUM, win));
+			heard(MPI_Accumulate(b, N, MPI_INT, m_size - 1, 0, N, MPI_INT, MPI_SUM, win));
+			heard(MPI_Win_flush(m_size - 1, win));
+			if (round == 40)
+				heard(MPI_Barrier(MPI_COMM_WORLD));
 		} else if (!strcmp(what, "rma_lock")) {
 			heard(MPI_Win_lock(MPI_LOCK_SHARED, m_size - 2, 0, win));
 			heard(MPI_Accumulate(b, N, MPI_INT, m_size - 2, 0, N, MPI_INT, MPI_SUM, win));
