@@ -548,6 +548,42 @@ static void hints(const char *file)
 		MPI_File_delete(file, MPI_INFO_NULL);
 }
 
+/* How many times a process has gone to sleep. */
+static long naps(int pid)
+{
+	char name[64], line[256];
+	long n = -1;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	f = fopen(name, "r");
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Rank 1 waits; rank 0 looks on, from outside. */
+static void wakes(void)
+{
+	int pid = getpid(), word = 0;
+	long before;
+
+	if (m_rank == 1) {
+		MPI_Send(&pid, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+		MPI_Recv(&word, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		return;
+	}
+	MPI_Recv(&pid, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	usleep(700000);
+	before = naps(pid);
+	usleep(1000000);
+	printf("wakes %ld\n", before < 0 ? -1 : naps(pid) - before);
+	MPI_Send(&word, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	m_start(&argc, &argv);
@@ -563,6 +599,8 @@ int main(int argc, char **argv)
 		matched();
 	else if (argc > 1 && !strcmp(argv[1], "turns"))
 		turns();
+	else if (argc > 1 && !strcmp(argv[1], "wakes"))
+		wakes();
 	else if (argc > 1 && !strcmp(argv[1], "transport"))
 		transport();
 	else if (argc > 1 && !strcmp(argv[1], "wait"))
