@@ -401,9 +401,11 @@ static inline int step(struct poll_set *p, unsigned first, ptl_event_t *ev, int 
 
 /*
  * A wait is noted once it is long. One in pieces, as who calls PtlEQPoll again and again has it, is one wait as long
- * as nothing has come, nothing was sent, and there was no pause between the pieces.
+ * as nothing has come, nothing was sent, and there was no pause between the pieces. Where there was hardly any, the
+ * next piece sleeps at once: to look, and to yield for 100 us, each time would be a load.
  */
 #define PIECES_NS 1000000000
+#define NEXT_PIECE_NS 1000000
 
 static uint64_t state_of(const struct poll_set *p)
 {
@@ -417,12 +419,20 @@ static uint64_t state_of(const struct poll_set *p)
 	return key;
 }
 
+/* Does this wait go on with the last one, @ns later at most? */
+static bool goes_on(const struct poll_set *p, int64_t ns)
+{
+	const struct nal_ni *ni = p->ni;
+
+	return ni->idle.since && ni->idle.key == state_of(p) && now_ns() - ni->idle.until < ns;
+}
+
 static void wait_noted(struct poll_set *p, struct p3l_wait *w)
 {
 	struct nal_ni *ni = p->ni;
 
 	*w = (struct p3l_wait){ .what = P3L_WAIT_QUEUE, .index = p->eqs[0] & 0xffff, .count = (uint32_t)p->n };
-	if (ni->idle.since && ni->idle.key == state_of(p) && now_ns() - ni->idle.until < PIECES_NS) {
+	if (goes_on(p, PIECES_NS)) {
 		w->since = ni->idle.since;
 		w->told = ni->idle.told;
 	}
@@ -447,7 +457,7 @@ static inline __attribute__((always_inline)) int wait_long(struct poll_set *p, u
 	struct nal_ni *ni = p->ni;
 	int64_t end = -1, yield_end = -1;
 	struct p3l_wait w;
-	unsigned polls = 0;
+	unsigned polls = p3_unlikely(ni->idle.since) && goes_on(p, NEXT_PIECE_NS) ? ni->spin + ni->yield : 0;
 	int rc, bad;
 
 	ni->nal->attend(ni, true);

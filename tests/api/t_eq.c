@@ -5,6 +5,8 @@
 #include "ptl.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static unsigned char src[64], dst[64];
 static ptl_handle_me_t me;
@@ -268,6 +270,34 @@ static void t_poll_waits_at_least_its_time(void)
 	p_step();
 }
 
+/* The library's calls come here. */
+static int yields;
+__attribute__((visibility("default"))) int sched_yield(void);
+
+int sched_yield(void)
+{
+	yields++;
+	return (int)syscall(SYS_sched_yield);
+}
+
+/* Who polls again and again for a moment sleeps all the time, but for the first. */
+static void t_pieces_of_a_wait_sleep_at_once(void)
+{
+	int quiet = 0, which = 0;
+	ptl_handle_eq_t eq;
+
+	OK(PtlEQAlloc(ni, 4, PTL_EQ_HANDLER_NONE, &eq));
+	for (int i = 0; i < 50; i++) {
+		int before = yields;
+
+		CHECK_INT(PtlEQPoll(&eq, 1, 2, ev, &which), PTL_EQ_EMPTY);
+		quiet += yields == before;
+	}
+	CHECK(quiet >= 12);	/* all but one, unless the machine is busy: a pause makes it another wait */
+	OK(PtlEQFree(eq));
+	p_step();
+}
+
 /* Of a set polled in turn with another one, a queue that always has an event does not keep the next from being seen. */
 static void t_poll_is_fair_to_sets_in_turn(void)
 {
@@ -486,7 +516,8 @@ int main(void)
 		T(t_empty_queue_leaves_the_event_alone), T(t_sequence_numbers_are_consecutive),
 		T(t_queue_holds_what_was_asked), T(t_overrun_is_told_once_then_order_goes_on),
 		T(t_full_queue_drops_no_message), T(t_peek_leaves_the_event), T(t_poll_says_which_queue),
-		T(t_poll_tells_of_an_overrun), T(t_poll_waits_at_least_its_time), T(t_poll_is_fair_to_sets_in_turn), T(t_poll_refuses_bad_arguments),
+		T(t_poll_tells_of_an_overrun), T(t_poll_waits_at_least_its_time), T(t_pieces_of_a_wait_sleep_at_once),
+		T(t_poll_is_fair_to_sets_in_turn), T(t_poll_refuses_bad_arguments),
 		T(t_waiter_wakes_up), T(t_event_wakes_exactly_one_thread), T(t_handler_runs_once_for_each_event),
 		T(t_queue_of_no_events), T(t_freed_queue_is_not_written), T(t_queues_run_out_and_come_back), { 0 }
 	};

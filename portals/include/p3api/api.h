@@ -501,8 +501,9 @@ int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
  * @event: out (ptl_event_t)
  * @which: out, index of the queue that gave the event; on PTL_EQ_INVALID the index of the bad handle
  *
- * Blocks for @timeout at most: spins (PTL_SPIN), yields (PTL_YIELD), then sleeps. The search starts at another
- * queue each time, so that a busy one does not starve the others.
+ * Blocks for @timeout at most: spins (PTL_SPIN), yields (PTL_YIELD), then sleeps; a call that goes on at once with a
+ * wait that has slept sleeps after one look. The search starts at another queue each time, so that a busy one does not
+ * starve the others.
  *
  * Return:
  *   PTL_OK: an event
