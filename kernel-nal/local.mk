@@ -24,6 +24,10 @@ check_PROGRAMS += kernel-nal/test/eth_hostile
 kernel_nal_test_eth_hostile_SOURCES = kernel-nal/test/eth_hostile.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
 kernel_nal_test_eth_hostile_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
 	-I$(top_srcdir)/nal
+check_PROGRAMS += kernel-nal/test/faults
+kernel_nal_test_faults_SOURCES = kernel-nal/test/faults.c kernel-nal/test/two_nodes.h nal/wire/wire.h nal/wire/wire.c
+kernel_nal_test_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib -I$(top_srcdir)/kernel-nal/uapi \
+	-I$(top_srcdir)/nal
 check_PROGRAMS += kernel-nal/test/eth_cut
 kernel_nal_test_eth_cut_SOURCES = kernel-nal/test/eth_cut.c
 kernel_nal_test_eth_cut_LDADD = portals/libportals.la
@@ -35,5 +39,5 @@ kernel_nal_test_eth_edge_LDADD = -lpthread
 EXTRA_DIST += kernel-nal/test/g_lib.sh kernel-nal/test/g_api.sh kernel-nal/test/g_bench.sh kernel-nal/test/g_hostile.sh \
 	kernel-nal/test/g_mpi.sh kernel-nal/test/g_gp.sh \
 	kernel-nal/test/g_eth.sh kernel-nal/test/g_eth_jobs.sh kernel-nal/test/g_eth_two.sh \
-	kernel-nal/test/g_cov.sh kernel-nal/test/coverage.sh \
+	kernel-nal/test/g_cov.sh kernel-nal/test/g_faults.sh kernel-nal/test/coverage.sh \
 	kernel-nal/test/guest.list
