@@ -4,7 +4,7 @@
  *
  * Part of <shmem.h>, where the compiler optimises. A call costs little, but what it loads and branches on waits for the
  * atomic operation before it, and so do cache misses that could overlap. What is inline is the processor's instruction
- * on memory of a PE of this node that has been met before, and its address: three loads of the table below, two
+ * on memory of a PE of this node that has been met before, and its address: three loads of the table below, three
  * comparisons. Everything else (another node, static objects of libraries, a PE that does not exist, bad alignment) is
  * the routine's. So are all calls with SHMEM_DEBUG, and of programs in which a tool has taken over one of these
  * routines: the library leaves the table empty then. SHMEM_NO_INLINE, defined before <shmem.h>, leaves this out; a tool
@@ -15,38 +15,53 @@
 
 #define SHMEMI_NEAR_PES	256
 
-/* Filled by the library. Its layout is part of the binary interface: another one gets another name. */
+/*
+ * Filled by the library. Its layout is part of the binary interface: another one gets another name. An array for
+ * each field, so that the number of a PE is an index as it stands. The address is a sum of what the program gives and
+ * one load; the range is looked at beside that. The offsets of the last 8 bytes are 0 for a PE that was not met.
+ */
 struct shmemi_near {
-	uintptr_t heap, data;		/* own symmetric heap, own static data */
-	struct {
-		uintptr_t heap, heap_last;	/* its heap as seen here; offset of the last 8 bytes, 0: unknown */
-		uintptr_t data, data_last;
-	} pe[SHMEMI_NEAR_PES];
+	uintptr_t heap, data;			/* own symmetric heap, own static data */
+	uintptr_t heap_last[SHMEMI_NEAR_PES];	/* offset of the last 8 bytes in the heap */
+	uintptr_t heap_by[SHMEMI_NEAR_PES];	/* from the own heap to the PE's, as seen here */
+	uintptr_t data_last[SHMEMI_NEAR_PES];
+	uintptr_t data_by[SHMEMI_NEAR_PES];
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-extern struct shmemi_near shmemi_near_1;
+extern struct shmemi_near shmemi_near_2;
 #pragma GCC visibility pop
 
 #if defined(__OPTIMIZE__) && !defined(SHMEM_NO_INLINE) && !defined(PSHMEM_H)
 #define SHMEMI_INLINE extern __inline __attribute__((__gnu_inline__, __always_inline__, __artificial__))
 #define SHMEMI_NEVER(x) __builtin_expect(!!(x), 0)
 
-/* The object of at most 8 bytes on @pe; NULL: by the routine. (The heap begins with bytes of the library's own.) */
+/*
+ * The object of at most 8 bytes on @pe; NULL: by the routine. (The heap begins with bytes of the library's own.) The
+ * compiler is told that what is found is no NULL, so that it does not look once more. Each instruction here counts
+ * where atomic operations miss the cache: tests/bench/shmem_gups.c.
+ */
 SHMEMI_INLINE void *shmemi_near_at(const void *sym, int pe)
 {
-	uintptr_t off = (uintptr_t)sym - shmemi_near_1.heap;
+	uintptr_t at = (uintptr_t)sym, off = at - shmemi_near_2.heap, by;
+	unsigned i = (unsigned)pe;
 
-	if (SHMEMI_NEVER((unsigned)pe >= SHMEMI_NEAR_PES))
+	if (SHMEMI_NEVER(i >= SHMEMI_NEAR_PES))
 		return NULL;
-	if (!SHMEMI_NEVER(off > shmemi_near_1.pe[pe].heap_last))
-		return (void *)(shmemi_near_1.pe[pe].heap + off);
-	off = (uintptr_t)sym - shmemi_near_1.data;
-	return !shmemi_near_1.pe[pe].data_last || off > shmemi_near_1.pe[pe].data_last ? NULL :
-	       (void *)(shmemi_near_1.pe[pe].data + off);
+	if (!SHMEMI_NEVER(off > shmemi_near_2.heap_last[i])) {
+		by = shmemi_near_2.heap_by[i];
+	} else {
+		off = at - shmemi_near_2.data;
+		if (!shmemi_near_2.data_last[i] || off > shmemi_near_2.data_last[i])
+			return NULL;
+		by = shmemi_near_2.data_by[i];
+	}
+	if (!(at + by))
+		__builtin_unreachable();
+	return (void *)(at + by);
 }
 
 /* For an atomic operation. */

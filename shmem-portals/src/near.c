@@ -8,7 +8,7 @@
 #include "near.h"
 #include "shmemi.h"
 
-struct shmemi_near shmemi_near_1, shmemi_near;
+struct shmemi_near shmemi_near_2, shmemi_near;
 
 #define PAIR(name) { (void (*)(void))shmem_##name, (void (*)(void))pshmem_##name },
 #define RMA(N, T) PAIR(N##_p) PAIR(N##_g) PAIR(N##_put) PAIR(N##_get)
@@ -39,18 +39,18 @@ void shmemi_near_begin(void)
 {
 	none = shmemi.debug || shmemi.no_windows;
 	taken = tool();
-	shmemi_near_1.heap = shmemi_near.heap = shmemi.heap;
-	shmemi_near_1.data = shmemi_near.data = shmemi.data;
+	shmemi_near_2.heap = shmemi_near.heap = shmemi.heap;
+	shmemi_near_2.data = shmemi_near.data = shmemi.data;
 }
 
 static void set(struct shmemi_near *t, int pe, uintptr_t heap, uintptr_t data)
 {
 	if (data && shmemi.data_size > 8) {
-		t->pe[pe].data = data;
-		__atomic_store_n(&t->pe[pe].data_last, shmemi.data_size - 8, __ATOMIC_RELEASE);
+		t->data_by[pe] = data - shmemi.data;
+		__atomic_store_n(&t->data_last[pe], shmemi.data_size - 8, __ATOMIC_RELEASE);
 	}
-	t->pe[pe].heap = heap;
-	__atomic_store_n(&t->pe[pe].heap_last, shmemi.heap_size - 8, __ATOMIC_RELEASE);
+	t->heap_by[pe] = heap - shmemi.heap;
+	__atomic_store_n(&t->heap_last[pe], shmemi.heap_size - 8, __ATOMIC_RELEASE);
 }
 
 void shmemi_near_set(int pe, uintptr_t heap, uintptr_t data)
@@ -59,10 +59,10 @@ void shmemi_near_set(int pe, uintptr_t heap, uintptr_t data)
 		return;
 	set(&shmemi_near, pe, heap, data);
 	if (!taken)
-		set(&shmemi_near_1, pe, heap, data);
+		set(&shmemi_near_2, pe, heap, data);
 }
 
 void shmemi_near_end(void)
 {
-	shmemi_near_1 = shmemi_near = (struct shmemi_near){ .heap = 0 };
+	shmemi_near_2 = shmemi_near = (struct shmemi_near){ .heap = 0 };
 }

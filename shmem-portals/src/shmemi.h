@@ -144,16 +144,17 @@ static inline void *shmemi_at(const char *routine, const void *sym, size_t len, 
 static inline __attribute__((always_inline)) void *shmemi_at_fast(const void *sym, size_t len, int pe)
 {
 	uintptr_t off = (uintptr_t)sym - shmemi_near.heap, more = len > 8 ? len - 8 : 0, last;
+	unsigned i = (unsigned)pe;
 
-	if (__builtin_expect((unsigned)pe >= SHMEMI_NEAR_PES, 0))
+	if (__builtin_expect(i >= SHMEMI_NEAR_PES, 0))
 		return NULL;
-	last = shmemi_near.pe[pe].heap_last;
+	last = shmemi_near.heap_last[i];
 	if (__builtin_expect(off <= last && more <= last - off, 1))
-		return (void *)(shmemi_near.pe[pe].heap + off);
+		return (void *)((uintptr_t)sym + shmemi_near.heap_by[i]);
 	off = (uintptr_t)sym - shmemi_near.data;
-	last = shmemi_near.pe[pe].data_last;
+	last = shmemi_near.data_last[i];
 	return last && off <= last && more <= last - off ?
-	       (void *)(shmemi_near.pe[pe].data + off) : NULL;
+	       (void *)((uintptr_t)sym + shmemi_near.data_by[i]) : NULL;
 }
 
 /*

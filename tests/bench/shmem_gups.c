@@ -3,8 +3,12 @@
  * shmem_gups - RandomAccess: atomic exclusive-ors at random places of a table that all PEs share
  *
  *   gups             ns for an update of each PE, the table lying in equal parts on all
+ *   gups_ptr         the same parts without the library: the peers' addresses from shmem_ptr() in an array of the
+ *                    program's, which looks at nothing (where all PEs are reached so): what a table in parts costs
  *   gups_threads     the same by as many threads of PE 0, on one table of the same size in its heap, while the others
  *                    sleep in a barrier: what the processor can do
+ * What they read in each turn is in registers, as in a program that is meant to be fast. How many instructions
+ * are executed between two atomic ones decides how many lines are under way at once.
  * Each place is its own number at first. All updates made once more must bring that back: not one may be missing, or
  * the program fails. The sequence is HPCC's. Options: --json, --quick
  */
@@ -35,30 +39,54 @@ static uint64_t start(int i, int of)
 
 static void pes(void)
 {
-	uint64_t v = start(me, n_pes);
+	uint64_t v = start(me, n_pes), *t = table, all = size - 1, mine = part - 1, n = updates;
 	unsigned shift = (unsigned)__builtin_ctzll(part);
 
-	for (uint64_t i = 0; i < updates; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		uint64_t at;
 
 		v = next(v);
-		at = v & (size - 1);
-		shmem_uint64_atomic_xor(&table[at & (part - 1)], v, (int)(at >> shift));
+		at = v & all;
+		shmem_uint64_atomic_xor(&t[at & mine], v, (int)(at >> shift));
 	}
 	shmem_quiet();
+}
+
+static uint64_t *of[64];		/* the parts, by shmem_ptr() */
+
+static void pointers(void)
+{
+	uint64_t v = start(me, n_pes), all = size - 1, mine = part - 1, n = updates;
+	unsigned shift = (unsigned)__builtin_ctzll(part);
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at;
+
+		v = next(v);
+		at = v & all;
+		__atomic_fetch_xor(&of[at >> shift][at & mine], v, __ATOMIC_ACQ_REL);
+	}
+}
+
+static int all_near(void)
+{
+	for (int p = 0; p < n_pes; p++)
+		if (p >= 64 || !(of[p] = shmem_ptr(table, p)))
+			return 0;
+	return 1;
 }
 
 static void *thread(void *arg)
 {
 	int i = (int)(intptr_t)arg;
-	uint64_t v = start(i, n_pes);
+	uint64_t v = start(i, n_pes), *t = whole, all = size - 1, n = updates;
 
 	bench_pin(i);
 	pthread_barrier_wait(&gate);
 	began[i] = bench_now_ns();
-	for (uint64_t k = 0; k < updates; k++) {
+	for (uint64_t k = 0; k < n; k++) {
 		v = next(v);
-		__atomic_fetch_xor(&whole[v & (size - 1)], v, __ATOMIC_ACQ_REL);
+		__atomic_fetch_xor(&t[v & all], v, __ATOMIC_ACQ_REL);
 	}
 	ended[i] = bench_now_ns();
 	return NULL;
@@ -106,8 +134,8 @@ static void verify(const char *who, const uint64_t *t, uint64_t n, uint64_t firs
 
 int main(int argc, char **argv)
 {
-	int rc = bench_shmem_start(argc, argv, 0, ""), rounds;
-	double v[2][5];
+	int rc = bench_shmem_start(argc, argv, 0, ""), rounds, near;
+	double v[3][5];
 
 	if (rc)
 		return rc;
@@ -118,31 +146,37 @@ int main(int argc, char **argv)
 	part = size / (uint64_t)n_pes;
 	updates = (quick ? 1 : 2) * size / (uint64_t)n_pes;
 	table = whole = bench_shmem_room(size * 8);
+	near = all_near();
 	if (me == 0)
 		bench_begin("shmem_gups", bench_flag(argc, argv, "--json"));
 	for (int r = 0; r < rounds; r++) {
 		fill(table, part, (uint64_t)me * part);
-		for (int again = 0; again < 2; again++) {
+		for (int again = 0; again < 4; again++) {
 			double t = bench_now_ns();
 
-			pes();
+			if (again < 2)
+				pes();
+			else if (near)
+				pointers();
 			shmem_barrier_all();
-			v[0][r] = (bench_now_ns() - t) / (double)updates;
+			v[again / 2][r] = (bench_now_ns() - t) / (double)updates;
 		}
 		verify("the PEs", table, part, (uint64_t)me * part);
 		shmem_barrier_all();
 		if (me == 0) {
 			for (uint64_t i = 0; i < size; i++)
 				whole[i] = i;
-			v[1][r] = threads();
-			v[1][r] = threads();
+			v[2][r] = threads();
+			v[2][r] = threads();
 			verify("the threads", whole, size, 0);
 			bench_pin(0);
 		}
 		shmem_barrier_all();
 	}
 	bench_note("gups", size * 8, bench_median(v[0], rounds));
-	bench_note("gups_threads", size * 8, me == 0 ? bench_median(v[1], rounds) : 0);
+	if (near)
+		bench_note("gups_ptr", size * 8, bench_median(v[1], rounds));
+	bench_note("gups_threads", size * 8, me == 0 ? bench_median(v[2], rounds) : 0);
 	if (me == 0)
 		bench_end();
 	shmem_barrier_all();

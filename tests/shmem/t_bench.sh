@@ -44,7 +44,7 @@ run 2 shmem_put put_pingpong get_pingpong barrier put_call p_call get_call fetch
 	put_pingpong@1 get_latency@1 get_latency@4096 \
 	amo_add amo_inc amo_set amo_fetch amo_fetch_add amo_fetch_inc amo_swap amo_cswap
 run 2 shmem_bw memcpy put memcpy_from get memcpy_fresh put_fresh get_fresh put_odd get_odd
-run 2 shmem_gups gups gups_threads
+run 2 shmem_gups gups gups_ptr gups_threads
 run 4 shmem_gups gups
 run 2 shmem_stencil stencil stencil_alone
 run 3 shmem_stencil stencil

@@ -14,7 +14,7 @@ bare='start_pes _my_pe _num_pes my_pe num_pes barrier globalexit shmalloc shfree
 cat > others <<X
 p?shmemx_.*
 SHMEM_(CTX_DEFAULT|TEAM_WORLD|TEAM_SHARED)
-shmemi_(near_1|lower_)
+shmemi_(near_2|lower_)
 p?(start_pes|my_pe|num_pes|shpalloc|shpdeallc|shpclmove)_
 p?($(echo $bare | tr ' ' '|'))
 X
@@ -141,7 +141,7 @@ if [ -n "$san" ]; then
 	echo "ok $n - a tool sees what is inline # SKIP sanitizers: not optimised"
 else
 	san=-O2
-	link inline && nm inline | grep -q shmemi_near_1 && job 2 inline && [ "$(cat out.0)" = "200 100" ]
+	link inline && nm inline | grep -q shmemi_near_2 && job 2 inline && [ "$(cat out.0)" = "200 100" ]
 	ok $? "a program with inline operations"
 	cp inline.c both.c && cat tool.c >> both.c && sed -i '/#include <shmem.h>/d' both.c && sed -i '1i #include <shmem.h>' both.c &&
 		link both && job 2 both && [ "$(cat out.0 | tr '\n' ' ')" = "200 100 100 calls " ]

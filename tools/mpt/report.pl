@@ -443,6 +443,9 @@ for my $how ('', '_fresh', '_odd') {
 	}
 }
 figure_self('shmem_gups', 'shmem_gups', 'gups', 1 << 26, ['gups_threads', 1 << 26], 1 / 0.8, "${shmem}gups");
+# what of it is the table's being in parts, whoever finds the address
+figure_self('shmem_gups_ptr', 'shmem_gups', 'gups_ptr', 1 << 26, ['gups_threads', 1 << 26], undef, "${shmem}gups")
+	if %{points('ours', 'shmem_gups', 'gups_ptr', 1 << 26)};
 for my $op ('broadcast', 'sum', 'max') {
 	for my $n (4, 2) {
 		figure_ratio("shmem_${op}_" . ($n == 4 ? '' : "${n}PEs_") . size_name($_), 'ours', "shmem_coll-$n", $op, $_, 'ns', 'lower',
