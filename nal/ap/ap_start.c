@@ -253,10 +253,11 @@ static int meet(struct ap *ap, char *why, size_t len)
 /* ---- an engine that was killed ---- */
 
 /*
- * While it slept, it held nothing: all that is under way stands in rings and card, and another one goes on with it. The
- * sockets that it listened at are still ours, so others wait to be let in. Local rank 0 starts it, when it looks.
+ * All that is under way stands in rings and card, and another one goes on with it. The sockets that it listened at are
+ * still ours, so others wait to be let in. Local rank 0 starts it, when it looks; or waits for a lock that the dead one
+ * held. False: there will be none. card->lock held
  */
-void ap_without_engine(struct ap *ap)
+static bool call_heir(struct ap *ap)
 {
 	struct ap_card *c = ap->card;
 	struct ap_rank *first = &c->rank[0];
@@ -265,14 +266,6 @@ void ap_without_engine(struct ap *ap)
 	uint32_t state;
 	bool hope;
 
-	if (ap_card_lock(c)) {
-		ap_broken(ap);
-		return;
-	}
-	if (p3_load(&ap->me->state) == AP_R_LEFT) {	/* it has ended behind us */
-		ap_card_unlock(c);
-		return;
-	}
 	state = p3_load(&first->state);
 	if (!c->died_at)
 		c->died_at = now;
@@ -282,29 +275,63 @@ void ap_without_engine(struct ap *ap)
 	       now - c->died_at < (int64_t)(c->patience * 1e9);
 	if (hope)
 		ap_poll_cut(ap);	/* what only we hold open ends for the others, too */
+	/* another thread may have given up meanwhile, and closed the sockets; or waits for a lock: we do not wait */
 	if (hope && first == ap->me && now - ap->spawned_at > SPAWN_NS &&
-	    !smartmap_alive((int)ap->ni->n_peers)) {
+	    !smartmap_alive((int)ap->ni->n_peers) && !pthread_mutex_trylock(&ap->lock)) {
 		ap->spawned_at = now;
-		pthread_mutex_lock(&ap->lock);	/* another thread may have given up meanwhile, and closed the sockets */
 		if (!ap->broken && spawn(ap, why, sizeof(why))) {
 			p3_warn("%s", why);
 			hope = false;
 		}
 		pthread_mutex_unlock(&ap->lock);
 	}
+	return hope;
+}
+
+void ap_without_engine(struct ap *ap)
+{
+	struct ap_card *c = ap->card;
+	bool hope;
+
+	if (ap_card_lock(c)) {
+		ap_broken(ap);
+		return;
+	}
+	/* else it has ended behind us */
+	hope = p3_load(&ap->me->state) == AP_R_LEFT || call_heir(ap);
 	ap_card_unlock(c);
 	if (!hope)
 		ap_broken(ap);
 }
 
-/* The engine lives as long as there is hope for another one, since that will end what it had begun. */
+/*
+ * The engine lives as long as there is hope for another one, since that will end what it had begun. Whoever asks may
+ * wait for a lock that it held, with locks of its own.
+ */
 static bool alive(uint32_t slot)
 {
 	struct ap *ap = ap_the;
 
 	if (smartmap_alive((int)slot))
 		return true;
-	return ap && slot == ap->ni->n_peers && !ap->broken && !ap_card_torn(ap->card);
+	if (!ap || slot != ap->ni->n_peers || ap->broken || ap_card_torn(ap->card))
+		return false;
+	if (!ap_card_try(ap->card)) {
+		call_heir(ap);
+		ap_card_unlock(ap->card);
+	}
+	return true;
+}
+
+/* A call that holds it may ask alive(). */
+static void init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(lock, &a);
+	pthread_mutexattr_destroy(&a);
 }
 
 /* ---- all ---- */
@@ -380,7 +407,7 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 	ap->poll.epoll = -1;
 	ap->cards.fd = -1;
 	ap->owner = getpid();
-	pthread_mutex_init(&ap->lock, NULL);
+	init_lock(&ap->lock);
 	if (joined && first && (rc == PTL_OK || rc == PTL_PID_INVALID)) {
 		int made = make_engine(ap, pid, why, sizeof(why));
 
