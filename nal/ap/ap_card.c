@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "p3_knobs.h"
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -201,7 +203,7 @@ static int locked(struct ap_card *c, int rc)
 			c->victim = c->inside;
 		if (c->inside)
 			c->torn = 0;		/* by that one, of what is its */
-		else if (torn(c))
+		else if (torn(c) || p3_knobs_get(NULL)->nic_poll)	/* CAVEATS: ranks that poll have no log */
 			p3_store(&c->broken, 1);
 		else
 			c->cut = 1;

@@ -17,7 +17,7 @@
 #include "../common/tap.h"
 #include "frame_env.h"
 
-enum { LEN = 20000, KINDS = 16, STRIDE = 151, MOST = 40 };
+enum { LEN = 20000, KINDS = 16, STRIDE = 401, MOST = 40 };
 
 /* What the child and we have in common. */
 static struct shared {
