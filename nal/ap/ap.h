@@ -24,7 +24,7 @@
 #include "transport/tcp/tcp.h"
 
 #define AP_MAGIC	0x31435041U	/* "APC1" */
-#define AP_VERSION	5U
+#define AP_VERSION	4U
 #define AP_ROOT_CARD	1		/* smartmap_publish() of local rank 0 */
 #define AP_OPS		16384U		/* calls of a rank that have not ended; a power of two */
 #define AP_BUFS		1024U		/* of these, puts of more than FR_SMALL bytes that are copied */
@@ -36,13 +36,14 @@ struct ap_op {
 	struct fr_req q;		/* q.buf is not looked at */
 	uint32_t far;			/* index of the target */
 	uint32_t buf;			/* its bytes stand in bufs[buf - 1]; 0: in small, or in the MD */
+	uint32_t parts;			/* that have not ended: fr_parts() */
 	uint8_t small[FR_SMALL];
 } __attribute__((aligned(P3L_LINE)));
 
 struct ap_ring {
 	uint32_t tail;			/* rank: calls posted, counted freely */
-	uint32_t head __attribute__((aligned(P3L_LINE)));	/* engine: calls taken, as ap_rank.taken */
-	uint32_t back_tail __attribute__((aligned(P3L_LINE)));	/* engine: calls ended: ap_rank.ended, later */
+	uint32_t head __attribute__((aligned(P3L_LINE)));	/* engine: calls taken */
+	uint32_t back_tail __attribute__((aligned(P3L_LINE)));	/* engine: calls ended */
 	uint32_t call[AP_OPS] __attribute__((aligned(P3L_LINE)));	/* op of each posted one */
 	uint32_t back[AP_OPS];		/* of each that has ended */
 	struct ap_op op[AP_OPS];
@@ -87,10 +88,6 @@ struct ap_rank {
 	uint32_t polls;			/* it has looked at the connections itself, since the engine's last turn */
 	bool served;			/* it has joined, and has not left: ring and region may be touched */
 	uint32_t set_by;		/* whose pointers the frame engine has: AP_NIC, a rank's; 0: nobody's */
-	struct fr_log *log;		/* of ptl-nic, should it be killed in a step of the frame engine */
-	/* Calls of the ring that are taken, that have ended; of each call the parts that have not: fr_parts() */
-	uint32_t taken, ended;
-	uint8_t *left;			/* [AP_OPS] */
 } __attribute__((aligned(P3L_LINE)));
 
 enum ap_state {
@@ -122,10 +119,6 @@ struct ap_card {
 	uint32_t asleep __attribute__((aligned(P3L_LINE)));	/* the engine: ring the bell */
 	pthread_mutex_t lock __attribute__((aligned(P3L_LINE)));	/* robust */
 	uint32_t broken;		/* the engine has died inside: nobody goes in */
-	/* [lock] The engine does what has no log: nobody could tell how far it was, so its death would be the end
-	 * (calls of ap_tear() that are open). Else whoever sees that says that it was cut, and no rank goes in
-	 * before its heir */
-	uint32_t torn, cut;
 	uint32_t lives;			/* [lock] engines that have begun: one that was killed has a successor */
 	int64_t died_at;		/* [lock] when that was seen; 0: it lives */
 	/* [lock] Local rank + 1 of who is inside and touches only what is its, and connections; of who has died so.
@@ -159,17 +152,15 @@ struct ap_card *ap_card_make(void *here, uint64_t size, uint32_t n_local, uint32
 /* Another process: @here is what it sees through its window. NULL, errno: not our version, or the address is taken. */
 struct ap_card *ap_card_map(void *here, uint64_t room);
 void ap_card_unmap(struct ap_card *c);
-/* Has a process died inside, so that nobody can go on for it? Does not wait. Or is the time over for one to do so? */
+/* Has a process died inside, so that nobody can go on for it? Does not wait. */
 bool ap_card_torn(struct ap_card *c);
 /* [lock] Memory of the card, zeroed, for good; NULL: it is full. */
 void *ap_card_get(struct ap_card *c, uint64_t n);
 /* Far process @index can be found from now on; index of @id, or -1. */
 void ap_far_enter(struct ap_card *c, uint32_t index);
 int ap_far_find(const struct ap_card *c, ptl_process_id_t id);
-/* The engine's: 0; or 1, and the lock is not held: what is in there may be half done, now and for good. try: or -1,
- * somebody has it. */
+/* The engine's: 0; or 1, and the lock is not held: what is in there may be half done, now and for good. */
 int ap_card_lock(struct ap_card *c);
-int ap_card_try(struct ap_card *c);
 /*
  * Local rank @i's: 0, and should it die inside, the engine ends what is its and makes the connections anew; 1, as
  * above; -1: not now, somebody is inside, or has died so. Once, or @wait: until nobody is inside, at most.
@@ -183,24 +174,8 @@ struct fr_peer *ap_card_peer(struct ap_card *c, uint32_t i, uint32_t far);
 /* [lock] A place for a frame that waits for local rank @i, behind the others; false: there are enough. */
 bool ap_park(struct ap_card *c, uint32_t i, struct fr_peer *p, const uint8_t *frame, uint32_t n);
 void ap_park_free(struct ap_card *c, struct ap_park *k);
-/* [lock] A part of call @op of local rank @i's, whose ring is @g, is over; with ap_tell_ended() the rank can know. */
-void ap_ended(struct ap_card *c, uint32_t i, struct ap_ring *g, uint32_t op);
-static inline void ap_tell_ended(struct ap_card *c, uint32_t i, struct ap_ring *g)
-{
-	if (g->back_tail != c->rank[i].ended)
-		p3_store_rel(&g->back_tail, c->rank[i].ended);
-}
-/* [lock] From here to ap_mend() nothing could go on after a death. */
-static inline void ap_tear(struct ap_card *c)
-{
-	p3_store(&c->torn, c->torn + 1);
-	p3_barrier();
-}
-static inline void ap_mend(struct ap_card *c)
-{
-	p3_barrier();
-	p3_store(&c->torn, c->torn - 1);
-}
+/* [lock] A part of call @op of @r's is over. */
+void ap_ended(struct ap_ring *r, uint32_t op);
 
 /* Wait until *@word is not @is any more, @ns at most. Shared between processes. */
 void ap_wait(uint32_t *word, uint32_t is, int64_t ns);

@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "p3_knobs.h"
-
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -27,8 +25,7 @@ uint64_t ap_card_size(uint32_t n_local, uint32_t n_far, uint32_t nodes)
 {
 	uint64_t pairs = (uint64_t)n_local * n_far;
 
-	return PAGES(sizeof(struct ap_card) + 4096) +
-	       n_local * (sizeof(struct ap_rank) + PAGES(FR_POST_SIZE) + PAGES(sizeof(struct fr_log)) + AP_OPS) +
+	return PAGES(sizeof(struct ap_card) + 4096) + n_local * (sizeof(struct ap_rank) + PAGES(FR_POST_SIZE)) +
 	       n_far * (sizeof(struct ap_far) + 8 * sizeof(uint32_t)) +
 	       nodes * (sizeof(struct tcp_place) + sizeof(struct model_link)) +
 	       4096 + (uint64_t)nodes * n_local + tcp_room(nodes) +
@@ -104,8 +101,6 @@ struct ap_card *ap_card_make(void *here, uint64_t size, uint32_t n_local, uint32
 
 		r->e = ap_card_get(c, FR_POST_SIZE);
 		r->peer = ap_card_get(c, n_far * sizeof(*r->peer));
-		r->log = ap_card_get(c, sizeof(*r->log));
-		r->left = ap_card_get(c, AP_OPS);
 		r->park_end = &r->park;
 	}
 	pthread_mutexattr_init(&a);
@@ -186,27 +181,14 @@ int ap_far_find(const struct ap_card *c, ptl_process_id_t id)
 
 /* ---- lock ---- */
 
-/* Can nobody say how far the engine was? */
-static bool torn(const struct ap_card *c)
-{
-	for (uint32_t i = 0; i < c->n_local; i++)
-		if (fr_torn(c->rank[i].log))
-			return true;
-	return c->torn;
-}
-
 /* What pthread_mutex_lock() has said, or the like: 0, 1 */
 static int locked(struct ap_card *c, int rc)
 {
 	if (rc == EOWNERDEAD) {
 		if (c->inside)
 			c->victim = c->inside;
-		if (c->inside)
-			c->torn = 0;		/* by that one, of what is its */
-		else if (torn(c) || p3_knobs_get(NULL)->nic_poll)	/* CAVEATS: ranks that poll have no log */
-			p3_store(&c->broken, 1);
 		else
-			c->cut = 1;
+			p3_store(&c->broken, 1);
 		c->inside = 0;
 		rc = pthread_mutex_consistent(&c->lock);
 	}
@@ -222,13 +204,6 @@ int ap_card_lock(struct ap_card *c)
 	return locked(c, pthread_mutex_lock(&c->lock));
 }
 
-int ap_card_try(struct ap_card *c)
-{
-	int rc = pthread_mutex_trylock(&c->lock);
-
-	return rc == EBUSY ? -1 : locked(c, rc);
-}
-
 int ap_card_enter(struct ap_card *c, uint32_t i, bool wait)
 {
 	int rc = wait ? pthread_mutex_lock(&c->lock) : pthread_mutex_trylock(&c->lock);
@@ -237,7 +212,7 @@ int ap_card_enter(struct ap_card *c, uint32_t i, bool wait)
 		return -1;
 	if (locked(c, rc))
 		return 1;
-	if (c->victim || c->cut) {
+	if (c->victim) {
 		pthread_mutex_unlock(&c->lock);
 		return -1;
 	}
@@ -248,19 +223,13 @@ int ap_card_enter(struct ap_card *c, uint32_t i, bool wait)
 bool ap_card_torn(struct ap_card *c)
 {
 	int rc = pthread_mutex_trylock(&c->lock);
-	struct timespec t;
-	bool late;
 
 	if (rc == EBUSY)
 		return p3_load(&c->broken);
 	if (locked(c, rc))
 		return true;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	late = c->cut && c->died_at && (double)(t.tv_sec - c->died_at / 1000000000) > c->patience + 1;
-	if (late)
-		p3_store(&c->broken, 1);
 	ap_card_unlock(c);
-	return late;
+	return false;
 }
 
 int ap_card_settle(struct ap_card *c)
@@ -297,18 +266,15 @@ struct fr_peer *ap_card_peer(struct ap_card *c, uint32_t i, uint32_t far)
 
 	if (p)
 		return p;
-	p = ap_card_get(c, sizeof(*p));
+	p = r->peer[far] = ap_card_get(c, sizeof(*p));
 	if (!p)
 		return NULL;
-	ap_tear(c);
-	r->peer[far] = p;
 	p->link = &c->far[far];
 	fr_open(r->e, p, f->id, f->uid, f->jid, c->n_local + 1 + far);
 	if (f->id.pid == PTL_PID_ANY)
 		p->open = false;		/* it never was */
 	if (!p->open || p3_load(&f->gone))
 		fr_gone(r->e, p);
-	ap_mend(c);
 	return p;
 }
 
@@ -319,17 +285,12 @@ bool ap_park(struct ap_card *c, uint32_t i, struct fr_peer *p, const uint8_t *fr
 
 	if (r->parked_bytes + n > AP_PARK)
 		return false;
-	fr_keep(r->e, from, sizeof(*from));
 	if (k)
 		*from = k->next;
 	else
 		k = ap_card_get(c, n <= AP_SMALL ? offsetof(struct ap_park, bytes) + AP_SMALL : sizeof(*k));
 	if (!k || n > sizeof(k->bytes))
 		return false;
-	fr_keep(r->e, k, offsetof(struct ap_park, bytes));
-	fr_keep(r->e, r->park_end, sizeof(*r->park_end));
-	fr_keep(r->e, &r->park_end, sizeof(r->park_end));
-	fr_keep(r->e, &r->parked, sizeof(r->parked) + sizeof(r->parked_bytes));
 	k->next = NULL;
 	k->peer = p;
 	k->n = n;
@@ -349,18 +310,17 @@ void ap_park_free(struct ap_card *c, struct ap_park *k)
 	*to = k;
 }
 
-/* As the frame engine's, a step that is undone if it is cut. What stands in the ring behind back_tail nobody sees. */
-void ap_ended(struct ap_card *c, uint32_t i, struct ap_ring *g, uint32_t op)
+void ap_ended(struct ap_ring *r, uint32_t op)
 {
-	struct ap_rank *r = &c->rank[i];
+	struct ap_op *o;
 
-	if (op >= AP_OPS || !r->left[op])
+	if (op >= AP_OPS)
 		return;
-	fr_keep(r->e, &r->left[op], sizeof(r->left[op]));
-	if (--r->left[op])
+	o = &r->op[op];
+	if (!o->parts || --o->parts)
 		return;
-	fr_keep(r->e, &r->ended, sizeof(r->ended));
-	g->back[r->ended++ % AP_OPS] = op;
+	r->back[r->back_tail % AP_OPS] = op;
+	p3_store_rel(&r->back_tail, r->back_tail + 1);
 }
 
 /* ---- words that are waited for ---- */

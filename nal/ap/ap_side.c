@@ -82,9 +82,7 @@ static void *more(void *arg)
 
 static void ended(void *arg, uint32_t token)
 {
-	const struct ap_near *k = arg;
-
-	ap_ended(k->side->card, k->i, k->ring, token - 1);
+	ap_ended(((struct ap_near *)arg)->ring, token - 1);
 }
 
 static bool park(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
@@ -147,8 +145,6 @@ struct fr_engine *ap_engine(struct ap_side *s, uint32_t i)
 	e->ended_arg = k;
 	e->park = park;
 	e->owner = s->owner;
-	e->log = s->self < 0 ? r->log : NULL;
-	e->env.said = s->self < 0 ? &r->log->acked : NULL;
 	e->window = smartmap_view_.window[i];
 	e->mask = (int)i == s->self ? 0 : smartmap_view_.mask;
 	e->bulk = s->card->link ? 0 : s->net->ops->bulk;	/* a link's turn is a frame */
@@ -212,15 +208,13 @@ void ap_take_calls(struct ap_side *s, uint32_t i)
 {
 	struct ap_card *c = s->card;
 	struct ap_ring *g = s->near[i].ring;
-	struct ap_rank *r = &c->rank[i];
-	uint32_t tail = p3_load_acq(&g->tail), head = r->taken;
-	struct fr_peer *last = NULL;
+	uint32_t tail = p3_load_acq(&g->tail), head = g->head;
 	struct fr_engine *e;
 
 	if (tail == head || tail - head > AP_OPS)	/* nothing; or nonsense, by whoever can write there */
 		return;
 	e = ap_engine(s, i);
-	for (; head != tail; r->taken = ++head) {
+	for (; head != tail; head++) {
 		uint32_t op = g->call[head % AP_OPS];
 		struct ap_op *o = &g->op[op % AP_OPS];
 		struct fr_peer *p;
@@ -230,25 +224,14 @@ void ap_take_calls(struct ap_side *s, uint32_t i)
 		p = ap_card_peer(c, i, o->far);
 		if (!p)
 			break;
-		if (last && last != p)
-			fr_go(e, last);
-		last = p;
 		o->q.buf = NULL;
 		if (o->q.len && !o->q.sending)
-			o->q.buf = owners(r->ring, g, o->buf ? g->bufs[(o->buf - 1) % AP_BUFS] : o->small);
-		fr_txn(e, p);
-		r->left[op] = (uint8_t)fr_parts(&o->q);
+			o->q.buf = owners(c->rank[i].ring, g, o->buf ? g->bufs[(o->buf - 1) % AP_BUFS] : o->small);
 		if (!fr_post(e, p, &o->q, op + 1))
 			break;
-		fr_keep(e, &r->taken, sizeof(r->taken));
-		r->taken = head + 1;
-		fr_done(e);
 		s->busy = s->now;
 		c->calls++;
 	}
-	fr_done(e);
-	if (last)
-		fr_go(e, last);
 	if (head != g->head)
 		p3_store_rel(&g->head, head);
 }
@@ -299,12 +282,10 @@ void ap_byes(struct ap_side *s, uint32_t node)
 
 void ap_far_gone(struct ap_side *s, uint32_t f)
 {
-	ap_tear(s->card);
 	p3_store(&s->card->far[f].gone, 1);
 	for (uint32_t i = 0; i < s->card->n_local; i++)
 		if (s->card->rank[i].served && s->card->rank[i].peer[f])
 			fr_gone(ap_engine(s, i), s->card->rank[i].peer[f]);
-	ap_mend(s->card);
 	ap_side_flush(s);
 }
 
@@ -468,9 +449,7 @@ void ap_side_flush(struct ap_side *s)
 		if (!s->near[i].touched)
 			continue;
 		s->near[i].touched = false;
-		if (!s->card->rank[i].served)
-			continue;
-		ap_tell_ended(s->card, i, s->near[i].ring);
-		fr_flush(s->card->rank[i].e);
+		if (s->card->rank[i].served)
+			fr_flush(s->card->rank[i].e);
 	}
 }

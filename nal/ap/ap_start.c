@@ -253,11 +253,10 @@ static int meet(struct ap *ap, char *why, size_t len)
 /* ---- an engine that was killed ---- */
 
 /*
- * All that is under way stands in rings and card, and another one goes on with it. The sockets that it listened at are
- * still ours, so others wait to be let in. Local rank 0 starts it, when it looks; or waits for a lock that the dead one
- * held. False: there will be none. card->lock held
+ * While it slept, it held nothing: all that is under way stands in rings and card, and another one goes on with it. The
+ * sockets that it listened at are still ours, so others wait to be let in. Local rank 0 starts it, when it looks.
  */
-static bool call_heir(struct ap *ap)
+void ap_without_engine(struct ap *ap)
 {
 	struct ap_card *c = ap->card;
 	struct ap_rank *first = &c->rank[0];
@@ -266,6 +265,14 @@ static bool call_heir(struct ap *ap)
 	uint32_t state;
 	bool hope;
 
+	if (ap_card_lock(c)) {
+		ap_broken(ap);
+		return;
+	}
+	if (p3_load(&ap->me->state) == AP_R_LEFT) {	/* it has ended behind us */
+		ap_card_unlock(c);
+		return;
+	}
 	state = p3_load(&first->state);
 	if (!c->died_at)
 		c->died_at = now;
@@ -275,63 +282,29 @@ static bool call_heir(struct ap *ap)
 	       now - c->died_at < (int64_t)(c->patience * 1e9);
 	if (hope)
 		ap_poll_cut(ap);	/* what only we hold open ends for the others, too */
-	/* another thread may have given up meanwhile, and closed the sockets; or waits for a lock: we do not wait */
 	if (hope && first == ap->me && now - ap->spawned_at > SPAWN_NS &&
-	    !smartmap_alive((int)ap->ni->n_peers) && !pthread_mutex_trylock(&ap->lock)) {
+	    !smartmap_alive((int)ap->ni->n_peers)) {
 		ap->spawned_at = now;
+		pthread_mutex_lock(&ap->lock);	/* another thread may have given up meanwhile, and closed the sockets */
 		if (!ap->broken && spawn(ap, why, sizeof(why))) {
 			p3_warn("%s", why);
 			hope = false;
 		}
 		pthread_mutex_unlock(&ap->lock);
 	}
-	return hope;
-}
-
-void ap_without_engine(struct ap *ap)
-{
-	struct ap_card *c = ap->card;
-	bool hope;
-
-	if (ap_card_lock(c)) {
-		ap_broken(ap);
-		return;
-	}
-	/* else it has ended behind us */
-	hope = p3_load(&ap->me->state) == AP_R_LEFT || call_heir(ap);
 	ap_card_unlock(c);
 	if (!hope)
 		ap_broken(ap);
 }
 
-/*
- * The engine lives as long as there is hope for another one, since that will end what it had begun. Whoever asks may
- * wait for a lock that it held, with locks of its own.
- */
+/* The engine lives as long as there is hope for another one, since that will end what it had begun. */
 static bool alive(uint32_t slot)
 {
 	struct ap *ap = ap_the;
 
 	if (smartmap_alive((int)slot))
 		return true;
-	if (!ap || slot != ap->ni->n_peers || ap->broken || ap_card_torn(ap->card))
-		return false;
-	if (!ap_card_try(ap->card)) {
-		call_heir(ap);
-		ap_card_unlock(ap->card);
-	}
-	return true;
-}
-
-/* A call that holds it may ask alive(). */
-static void init_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t a;
-
-	pthread_mutexattr_init(&a);
-	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(lock, &a);
-	pthread_mutexattr_destroy(&a);
+	return ap && slot == ap->ni->n_peers && !ap->broken && !ap_card_torn(ap->card);
 }
 
 /* ---- all ---- */
@@ -407,7 +380,7 @@ static int ap_open(struct nal_ni *ni, uint32_t pid, int node, bool joined)
 	ap->poll.epoll = -1;
 	ap->cards.fd = -1;
 	ap->owner = getpid();
-	init_lock(&ap->lock);
+	pthread_mutex_init(&ap->lock, NULL);
 	if (joined && first && (rc == PTL_OK || rc == PTL_PID_INVALID)) {
 		int made = make_engine(ap, pid, why, sizeof(why));
 

@@ -159,6 +159,7 @@ static void post(struct ap *ap, struct ap_op *o)
 {
 	struct ap_ring *r = ap->ring;
 
+	o->parts = fr_parts(&o->q);
 	ap->out[o->far].ops++;
 	r->call[r->tail % AP_OPS] = (uint32_t)(o - r->op);
 	p3_store_rel(&r->tail, r->tail + 1);
@@ -284,9 +285,7 @@ static const struct fr_link rank_link = { .send = no_link };
 
 static void own_ended(void *arg, uint32_t token)
 {
-	const struct ap *ap = arg;
-
-	ap_ended(ap->card, ap->ni->env.self - 1, ap->ring, token - 1);
+	ap_ended(arg, token - 1);
 }
 
 /* card->lock held: the frame engine of this NI is ours until the engine takes it back. */
@@ -306,8 +305,7 @@ static struct fr_engine *borrow(struct ap *ap)
 	e->reaches = NULL;
 	e->wake = NULL;
 	e->ended = own_ended;
-	e->ended_arg = ap;
-	e->log = NULL;
+	e->ended_arg = ap->ring;
 	e->mask = 0;
 	e->now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 	return e;
@@ -341,7 +339,6 @@ void ap_take_parked(struct ap *ap)
 		any = true;
 	}
 	r->park_end = at;
-	ap_tell_ended(c, ap->ni->env.self - 1, ap->ring);
 	c->turns++;
 	e->logged = false;
 	c->kick |= any;
@@ -373,7 +370,6 @@ void ap_broken(struct ap *ap)
 		ap_poll_cut(ap);
 		ap_close_listeners(ap);
 		p3_warn("the engine of this node (ptl-nic) has ended: the other nodes cannot be reached any more");
-		ap_tell_ended(ap->card, ap->ni->env.self - 1, ap->ring);	/* it may not have come so far */
 		collect(ap);
 		for (uint32_t i = 0; i < ap->fresh_op; i++) {
 			struct ap_op *o = &ap->ring->op[i];

@@ -72,11 +72,9 @@ static bool come_in(struct nic_rank *k)
 		p3_warn("ptl-nic: the Portals state of local rank %u makes no sense: not served", k->i);
 		return false;
 	}
-	ap_tear(c->card);
 	e = ap_engine(&c->side, k->i);
 	fr_init(e, e->l, &c->side.env, e->link, e->ctx, RTO_NS, DELAY_NS);
 	k->r->served = true;
-	ap_mend(c->card);
 	return true;
 }
 
@@ -87,7 +85,6 @@ static void gone(struct nic_rank *k)
 
 	if (p3_load(&k->r->state) == AP_R_LEFT)
 		return;
-	ap_tear(c->card);
 	k->r->served = false;
 	nic_local_dead(c, k->i);
 	if (ev_is_active(&k->dead)) {
@@ -98,7 +95,6 @@ static void gone(struct nic_rank *k)
 		if (n != c->card->node && c->tcp.out && c->tcp.out[n].met)
 			ap_say_bye(&c->side, n, k->i);
 	ap_tell(&k->r->state, AP_R_LEFT);
-	ap_mend(c->card);
 }
 
 static void on_dead(struct ev_loop *loop, ev_io *w, int events)
@@ -399,12 +395,10 @@ static void recover(struct nic *c)
 {
 	uint32_t i = c->card->victim - 1;
 
-	ap_tear(c->card);
 	c->card->victim = 0;
 	p3_diag("ptl-nic: local rank %u has died amid a turn: the connections are made anew", i);
 	gone(&c->rank[i]);
 	tcp_cut(&c->tcp);
-	ap_mend(c->card);
 }
 
 static void release(struct ev_loop *loop)
@@ -528,12 +522,11 @@ static void *room(void *card, size_t n)
 
 /*
  * [lock] The engine before us was killed while it slept: all that it shared is as it should be, but for pointers into
- * itself. Or in a step of a frame engine, which is undone, or goes on. What it had by itself is made anew.
+ * itself. What it had by itself is made anew.
  */
 static void inherit(struct nic *c)
 {
 	struct ap_card *card = c->card;
-	bool cut = card->cut;
 
 	for (uint32_t i = 0; i < card->n_local; i++) {
 		struct nic_rank *k = &c->rank[i];
@@ -541,16 +534,11 @@ static void inherit(struct nic *c)
 		k->r->set_by = 0;
 		if (!k->r->served)
 			continue;
-		if (!ap_near_open(&c->side, i)) {
+		if (ap_near_open(&c->side, i))
+			watch(k);
+		else
 			gone(k);
-			continue;
-		}
-		watch(k);
-		fr_inherit(ap_engine(&c->side, i));
-		p3_store_rel(&c->side.near[i].ring->head, k->r->taken);
-		ap_tell_ended(card, i, c->side.near[i].ring);
 	}
-	card->cut = 0;
 	for (uint32_t f = 0; f < card->n_far; f++)	/* an end that was held back (PTL_LINKS) is lost */
 		if (c->tcp.out[card->far[f].node].state == TCP_GONE && !p3_load(&card->far[f].gone))
 			ap_far_gone(&c->side, f);
@@ -558,8 +546,7 @@ static void inherit(struct nic *c)
 	p3_store(&card->asleep, 0);
 	card->kick = true;
 	card->died_at = 0;
-	p3_diag("ptl-nic: here is number %u, since the one before has been killed%s", card->lives,
-		cut ? " in a step of its work" : "");
+	p3_diag("ptl-nic: here is number %u, since the one before has been killed", card->lives + 1);
 }
 
 static int start(struct nic *c)
@@ -694,14 +681,9 @@ int main(int argc, char **argv)
 			return 1;
 	} else if (ap_card_lock(card)) {
 		return 1;
-	} else {
-		ap_tear(card);
-		rc = start(&nic);
-		ap_mend(card);
-		if (rc) {
-			ap_card_unlock(card);		/* else nobody could follow */
-			return 1;
-		}
+	} else if (start(&nic)) {
+		ap_card_unlock(card);		/* else nobody could follow */
+		return 1;
 	}
 	nic.side.busy = ap_now();
 	while (turn(&nic))

@@ -174,6 +174,7 @@ static bool end_lent(struct nic_local *w, struct p3l_ni *t, struct p3l_op *op, u
 	bool ack = p3l_target_end(&w->nic->side.env, t, op, fail);
 
 	p3_cas32(&op->state, P3L_OP_DONE, P3L_OP_IDLE);
+	ap_wake(t);
 	return ack;
 }
 
@@ -248,7 +249,6 @@ static bool copy_on(struct nic_local *w, uint32_t i, struct ap_job *j)
 	k->begun = false;
 	ack = end_lent(w, w->near[j->target].l, op, fail_of(rc));
 	send_over(w, i, j, &k->o, ack, fail_of(rc));
-	ap_wake(w->near[j->target].l);		/* not before: killed between the two ends, they would differ */
 	return true;
 }
 
@@ -265,10 +265,8 @@ void nic_local_dead(struct nic *c, uint32_t i)
 		for (uint32_t k = 0; l && k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(l, i)->op[k];
 
-			if (p3l_lent(op) && p3_load_acq(&op->state) == P3L_OP_MOVE && p3l_op_sane(l, op)) {
+			if (p3l_lent(op) && p3_load_acq(&op->state) == P3L_OP_MOVE && p3l_op_sane(l, op))
 				end_lent(w, l, op, PTL_NI_DIED_NP);
-				ap_wake(l);
-			}
 		}
 	}
 }
@@ -424,13 +422,11 @@ bool nic_local_step(struct nic *c)
 		any = true;
 		if (p3_load(&g->tail) - g->head > AP_JOBS)	/* nonsense, by whoever can write there */
 			continue;
-		ap_tear(c->card);
 		for (unsigned n = 0; n < CALLS && g->head != p3_load_acq(&g->tail); n++) {
 			if (!one(w, i, &g->job[g->head % AP_JOBS], g->head))
 				break;
 			p3_store_rel(&g->head, g->head + 1);
 		}
-		ap_mend(c->card);
 	}
 	return any;
 }

@@ -41,9 +41,7 @@ static struct fr_msg *answer(struct fr_engine *e, struct fr_peer *p, const struc
 {
 	struct fr_msg *m = &p->ans[q->req % FR_REQS];
 
-	fr_keep_msg(e, m);
-	__builtin_memset(m, 0, offsetof(struct fr_msg, small));	/* what a step has left there stays: fr_found */
-	m->answer = true;
+	*m = (struct fr_msg){ .answer = true };
 	fr_head(e, p, type, &m->h);
 	m->h.req = q->req;
 	m->h.pt = q->pt;
@@ -74,31 +72,14 @@ static bool refuses(const struct fr_engine *e, const struct p3l_hdr *c)
 	       (p3_load(&e->refuses[c->pt >> 6]) >> (c->pt & 63) & 1);	/* its owner sets bits meanwhile */
 }
 
-/* Begin a request of @p at its target: a record in *@op when MATCHED. */
-static enum p3l_verdict begin(struct fr_engine *e, struct fr_peer *p, const struct p3l_hdr *c, struct p3l_op **op)
+/* Begin a request at its target: a record in *@op when MATCHED. */
+static enum p3l_verdict begin(struct fr_engine *e, const struct p3l_hdr *c, struct p3l_op **op)
 {
 	enum p3l_verdict v;
 
-	bool found = p->found.on;
-	struct fr_log *g = e->log;
-
-	if (p3_unlikely(found))
-		*op = fr_op(e, p->found.op);
-	else
-		*op = e->ops < FR_OPS ? p3l_op_get(&e->env, e->l) : NULL;
+	*op = e->ops < FR_OPS ? p3l_op_get(&e->env, e->l) : NULL;
 	if (!*op)
 		return P3L_WAIT;
-	if (p3_unlikely(g)) {
-		g->swapped = p->found.swapped;
-		g->fault = p->found.fault;
-		g->peer = p;
-		g->op = fr_op_name(e, *op);
-		p3_barrier();
-	}
-	if (p3_unlikely(found)) {
-		p->found.on = false;
-		return P3L_MATCHED;
-	}
 	v = p3l_target_begin(&e->env, e->l, c, *op, is_polled(e, c->pt) || refuses(e, c));
 	if (v == P3L_MATCHED)
 		e->logged = true;
@@ -117,19 +98,11 @@ static void put_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
 		uint64_t off = op->moff, mlength = op->mlength;
 
 		in->op = 0;
-		if (p3_unlikely(p->found.over)) {
-			off = p->found.off;
-			mlength = p->found.mlength;
-			ack = p->found.ack;
-			fr_keep(e, &p->found, sizeof(p->found));
-			p->found.over = false;
-		} else {
-			ack = p3l_target_end(&e->env, e->l, op, in->fail);
-		}
+		ack = p3l_target_end(&e->env, e->l, op, in->fail);
 		e->ops--;
 		e->logged = true;
 		if (ack && in->h.md != WIRE_NO_MD)
-			fr_queue(e, p, answer(e, p, &in->h, WIRE_ACK, off, mlength));
+			fr_queue(p, answer(e, p, &in->h, WIRE_ACK, off, mlength));
 	}
 	if (in->h.md != WIRE_NO_MD && !ack)
 		fr_finished(p, in->h.req);
@@ -142,7 +115,6 @@ static void reply_done(struct fr_engine *e, struct fr_peer *p, struct fr_in *in)
 	in->on = false;
 	if (!in->keep || w->state != FR_W_COMING)
 		return;
-	fr_tear(e);
 	p3l_reply_end(&e->env, e->l, &w->reply, in->fail);
 	fr_wait_done(e, w);
 	e->logged = true;
@@ -195,20 +167,13 @@ static void owe(struct fr_peer *p, int k, const struct wire_hdr *h)
 	p->coming = 1 + (uint32_t)k;
 }
 
-/*
- * More of a message; @data NULL: fr_piece() brings it. With a log it does so in any case: what has been matched is then
- * a step of its own.
- */
+/* More of a message; @data NULL: fr_piece() brings it. */
 static void take(struct fr_engine *e, struct fr_peer *p, int k, const struct wire_hdr *h, const uint8_t *data)
 {
 	struct fr_in *in = &p->ch[k].in;
 
 	if (!data)
 		return;
-	if (p3_unlikely(e->log)) {
-		owe(p, k, h);
-		return;
-	}
 	if (!in_there(e, in, in->got, h->paylen)) {
 		owe(p, k, h);
 		return;
@@ -260,7 +225,7 @@ static bool whole_put(struct fr_engine *e, struct fr_peer *p, const struct wire_
 	bool ack = false;
 
 	core_hdr(p, h, P3L_PUT, &c);
-	v = begin(e, p, &c, &op);
+	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
 		return false;
 	if (v == P3L_MATCHED) {
@@ -270,7 +235,7 @@ static bool whole_put(struct fr_engine *e, struct fr_peer *p, const struct wire_
 
 		ack = p3l_target_end(&e->env, e->l, op, good ? PTL_NI_OK : PTL_NI_FAULT_NP) && h->md != WIRE_NO_MD;
 		if (ack && !p->gone)
-			fr_queue(e, p, answer(e, p, h, WIRE_ACK, off, mlength));
+			fr_queue(p, answer(e, p, h, WIRE_ACK, off, mlength));
 		e->logged = true;
 	} else {
 		p->dropped++;
@@ -320,10 +285,10 @@ static enum verdict put(struct fr_engine *e, struct fr_peer *p, const struct wir
 
 	if (in->on || !number_ok(p, h))
 		return WRONG;
-	if (for_owner(e, p, h->pt) && !p->found.on)
+	if (for_owner(e, p, h->pt))
 		return put_own(e, p, h, data) ? TAKEN : put_aside(e, p, h, data);
 	core_hdr(p, h, P3L_PUT, &c);
-	v = begin(e, p, &c, &op);
+	v = begin(e, &c, &op);
 	if (v == P3L_WAIT)
 		return BUSY;
 	if (h->md != WIRE_NO_MD)
@@ -371,10 +336,10 @@ static enum verdict begin_read(struct fr_engine *e, struct fr_peer *p, const str
 	if (p->ch[FR_REQUEST].in.on || !number_ok(p, h))
 		return WRONG;
 	core_hdr(p, h, type, &c);
-	if (is_polled(e, h->pt) && !p->found.on)
+	if (is_polled(e, h->pt))
 		count_drop(e, p, h);
 	else
-		v = begin(e, p, &c, op);
+		v = begin(e, &c, op);
 	if (v == P3L_WAIT)
 		return BUSY;
 	p->want++;
@@ -398,17 +363,6 @@ static uint8_t *room_for(struct fr_engine *e, struct fr_peer *p, struct fr_msg *
 	return b;
 }
 
-/* What @m brings is in its buffer, or will be read from the MD. With a log either ends when the link has taken it. */
-static void read_now(struct fr_engine *e, struct p3l_op *op, struct fr_msg *m)
-{
-	if (m->buf && p3_likely(!e->log)) {
-		p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
-		return;
-	}
-	m->op = fr_op_name(e, op);
-	e->ops++;
-}
-
 static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 {
 	struct fr_msg *m;
@@ -426,10 +380,14 @@ static enum verdict get(struct fr_engine *e, struct fr_peer *p, const struct wir
 		m->buf = m->small;
 	else if (e->link->breaks && m->len <= FR_COPY)
 		m->buf = room_for(e, p, m);
-	if (m->buf)
+	if (m->buf) {
 		m->fault = !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off, m->direct, m->buf, m->len);
-	read_now(e, op, m);
-	fr_queue(e, p, m);
+		p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	} else {
+		m->op = fr_op_name(e, op);
+		e->ops++;
+	}
+	fr_queue(p, m);
 	return TAKEN;
 }
 
@@ -481,25 +439,9 @@ static bool swap_there(struct fr_engine *e, const struct p3l_op *op)
 
 static void swapped(struct fr_engine *e, struct fr_peer *p, struct p3l_op *op, struct fr_msg *m)
 {
-	struct fr_log *g = e->log;
-
-	if (p3_unlikely(p->found.swapped)) {
-		m->fault = p->found.fault;
-	} else {
-		fr_tear(e);
-		m->fault = !exchange(e, op, m->small, m->len);
-	}
-	if (p3_unlikely(g)) {
-		g->fault = m->fault;
-		p3_barrier();
-		g->swapped = true;
-		p3_barrier();
-		g->torn = false;
-		fr_keep(e, &p->found, sizeof(p->found));
-	}
-	p->found.swapped = p->found.fault = false;
-	read_now(e, op, m);
-	fr_queue(e, p, m);
+	m->fault = !exchange(e, op, m->small, m->len);
+	p3l_target_end(&e->env, e->l, op, m->fault ? PTL_NI_FAULT_NP : PTL_NI_OK);
+	fr_queue(p, m);
 }
 
 /* A getput whose bytes were not there. False: they are not yet. */
@@ -526,8 +468,7 @@ static enum verdict getput(struct fr_engine *e, struct fr_peer *p, const struct 
 	if (!m)
 		return v;
 	m->buf = m->small;
-	if (p3_likely(!p->found.swapped))
-		p3l_copy(m->small, data, m->len);
+	p3l_copy(m->small, data, m->len);
 	if (swap_there(e, op)) {
 		swapped(e, p, op, m);
 	} else {
@@ -557,12 +498,7 @@ static enum verdict ack(struct fr_engine *e, struct fr_peer *p, const struct wir
 	if (!w || h->rlength != w->rlength)
 		return WRONG;
 	fr_wait_done(e, w);
-	if (p3_unlikely(e->log)) {
-		e->log->acks = w;
-		p3_barrier();
-	}
-	if (p3_likely(!w->acked))
-		p3l_ack(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, h->roffset, w->rlength, h->mlength);
+	p3l_ack(&e->env, e->l, w->md, p->slot, w->pt, w->match_bits, h->roffset, w->rlength, h->mlength);
 	e->logged = true;
 	return TAKEN;
 }
@@ -575,9 +511,7 @@ static enum verdict reply(struct fr_engine *e, struct fr_peer *p, const struct w
 	if (in->on || !w || h->rlength != w->rlength)
 		return WRONG;
 	*in = (struct fr_in){ .on = true, .len = h->mlength, .req = h->req };
-	fr_keep(e, w, sizeof(*w));
 	w->reply.mlength = h->mlength;
-	fr_tear(e);
 	if (p3l_reply_begin(&e->env, e->l, &w->reply)) {
 		w->state = FR_W_COMING;
 		in->keep = true;
@@ -644,7 +578,6 @@ static bool settled(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, u
 	c->told_again = c->told_busy = false;
 	if ((flags & WIRE_F_ASK) || p->untold >= FR_WINDOW / 4 || e->hasty)
 		p->tell = true;
-	fr_txn(e, p);
 	return go_on(e, p);
 }
 
@@ -723,54 +656,7 @@ static enum headed head(struct fr_engine *e, struct fr_peer *p, const struct wir
 	return WANTED;
 }
 
-/* As fr_piece(), of a frame that is owed. */
-static void piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint32_t n)
-{
-	struct fr_part *part;
-	struct fr_chan *c;
-	uint32_t k;
-
-	k = p->coming - 1;
-	c = &p->ch[k];
-	part = &c->part;
-	if (n > part->len - part->came)
-		n = part->len - part->came;
-	if (part->type == WIRE_GETPUT || part->type == WIRE_ATOMIC) {
-		if (!swap_owed(e, p, &c->in))
-			return;
-		p->coming = 0;
-		part->on = false;
-		settled(e, p, c, part->type, part->flags, part->rlength);
-		return;
-	}
-	if (data && !c->in.fail && !in_there(e, &c->in, c->in.got + part->came, n))
-		return;
-	if (p3_unlikely(p->found.placed)) {
-		fr_keep(e, &p->found, sizeof(p->found));
-		p->found.placed = false;
-		if (p->found.fault)
-			c->in.fail = PTL_NI_FAULT_NP;
-		p->found.fault = false;
-	} else if (data && !c->in.fail) {
-		place(e, &c->in, c->in.got + part->came, data, n);
-	}
-	if (p3_unlikely(e->log) && data && n == part->len) {	/* perhaps one word, which is stored once */
-		e->log->peer = p;
-		e->log->fault = c->in.fail;
-		p3_barrier();
-		e->log->placed = true;
-		p3_barrier();
-	}
-	part->came += n;
-	if (part->came < part->len)
-		return;
-	p->coming = 0;
-	part->on = false;
-	placed(e, p, (int)k, part->flags, part->len);
-	settled(e, p, c, part->type, part->flags, part->rlength);
-}
-
-static bool input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
+bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
 {
 	const uint8_t *data = frame + WIRE_HDR;
 	struct wire_hdr h;
@@ -789,35 +675,19 @@ static bool input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, 
 	case OVER:
 		return go_on(e, p);
 	case WANTED:
-		if (!fr_owed(p))
-			return settled(e, p, &p->ch[wire_channel(&h)], h.type, h.flags, h.rlength);
-		if (p3_unlikely(e->log)) {
-			fr_txn(e, p);
-			piece(e, p, data, h.paylen);
-		}
-		return true;
+		return fr_owed(p) ? true : settled(e, p, &p->ch[wire_channel(&h)], h.type, h.flags, h.rlength);
 	case RESUMED:
 		p->ch[wire_channel(&h)].part.came = 0;
 		p->ch[wire_channel(&h)].part.flags = h.flags;
 		p->coming = 1 + (uint32_t)wire_channel(&h);
-		piece(e, p, data, h.paylen);
+		fr_piece(e, p, data, h.paylen);
 	}
 	return true;
 }
 
-bool fr_input(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n)
-{
-	bool good;
-
-	fr_txn(e, p);
-	good = input(e, p, frame, n);
-	fr_done(e);
-	return good;
-}
-
 /* ---- frames that come in pieces ---- */
 
-static enum fr_way way(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
+enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
 {
 	struct fr_chan *c;
 	struct wire_hdr h;
@@ -847,19 +717,8 @@ static enum fr_way way(struct fr_engine *e, struct fr_peer *p, const uint8_t *hd
 		c->part.flags = h.flags;
 		p->coming = 1 + (uint32_t)wire_channel(&h);
 	}
-	fr_txn(e, p);
 	go_on(e, p);
 	return FR_PIECES;
-}
-
-enum fr_way fr_begin(struct fr_engine *e, struct fr_peer *p, const uint8_t *hdr)
-{
-	enum fr_way w;
-
-	fr_txn(e, p);
-	w = way(e, p, hdr);
-	fr_done(e);
-	return w;
 }
 
 uint32_t fr_where(struct fr_engine *e, struct fr_peer *p, struct wire_vec *v, uint32_t max)
@@ -883,11 +742,36 @@ uint32_t fr_where(struct fr_engine *e, struct fr_peer *p, struct wire_vec *v, ui
 
 void fr_piece(struct fr_engine *e, struct fr_peer *p, const uint8_t *data, uint32_t n)
 {
+	struct fr_part *part;
+	struct fr_chan *c;
+	uint32_t k;
+
 	if (!p->coming)
 		return;
-	fr_txn(e, p);
-	piece(e, p, data, n);
-	fr_done(e);
+	k = p->coming - 1;
+	c = &p->ch[k];
+	part = &c->part;
+	if (n > part->len - part->came)
+		n = part->len - part->came;
+	if (part->type == WIRE_GETPUT || part->type == WIRE_ATOMIC) {
+		if (!swap_owed(e, p, &c->in))
+			return;
+		p->coming = 0;
+		part->on = false;
+		settled(e, p, c, part->type, part->flags, part->rlength);
+		return;
+	}
+	if (data && !c->in.fail && !in_there(e, &c->in, c->in.got + part->came, n))
+		return;
+	if (data && !c->in.fail)
+		place(e, &c->in, c->in.got + part->came, data, n);
+	part->came += n;
+	if (part->came < part->len)
+		return;
+	p->coming = 0;
+	part->on = false;
+	placed(e, p, (int)k, part->flags, part->len);
+	settled(e, p, c, part->type, part->flags, part->rlength);
 }
 
 void fr_unplaced(struct fr_peer *p)

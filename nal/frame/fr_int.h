@@ -8,7 +8,7 @@
 /* frame.c */
 struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p);
 void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m);
-void fr_queue(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m);
+void fr_queue(struct fr_peer *p, struct fr_msg *m);
 void fr_head(const struct fr_engine *e, const struct fr_peer *p, enum wire_type type, struct wire_hdr *h);
 bool fr_copy(struct fr_engine *e, bool to, uint64_t start, uint64_t iov, uint32_t iov_n, uint64_t off, bool direct,
 	     uint8_t *buf, uint64_t len);
@@ -20,18 +20,11 @@ uint32_t fr_segments(struct fr_engine *e, uint64_t start, uint64_t iov, uint32_t
 		     struct wire_vec *v, uint32_t max, uint64_t *n);
 void fr_finished(struct fr_peer *p, uint32_t req);
 
-/* Its bytes are not: they stay as they are until it is used again. */
-static inline void fr_keep_msg(const struct fr_engine *e, struct fr_msg *m)
-{
-	fr_keep(e, m, offsetof(struct fr_msg, small));
-}
-
 /* Nothing is awaited there any more. */
 static inline void fr_wait_done(struct fr_engine *e, struct fr_wait *w)
 {
 	uint32_t token = w->state ? w->token : 0;
 
-	fr_keep(e, w, sizeof(*w));
 	w->state = FR_W_NONE;
 	if (token)
 		e->ended(e->ended_arg, token);

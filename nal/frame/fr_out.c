@@ -7,15 +7,12 @@
  * so that it always carries the newest acknowledgement.
  *
  * A message stands in its queue until all its frames are made, and ends when all of them are acknowledged.
- *
- * With a log (fr_heir.c) a step is over before the link is called, where most of the time goes: what has been made is
- * made, and goes again, by fr_resume(), if nobody can say whether the link has taken it.
  */
 #include "fr_int.h"
 
 #define TRIES_MAX 6		/* doublings of the time until a frame is sent again */
 
-/* All of what a get asked for has been read. @m is kept. */
+/* All of what a get asked for has been read. */
 static void read_out(struct fr_engine *e, struct fr_msg *m, uint32_t fail)
 {
 	p3l_target_end(&e->env, e->l, fr_op(e, m->op), m->fault && !fail ? PTL_NI_FAULT_NP : fail);
@@ -29,9 +26,6 @@ void fr_end_msg(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, uint32
 	bool acked = !m->answer && !m->get_md && m->h.md != WIRE_NO_MD;
 
 	P3_TRACED(push(&m->trace));
-	fr_keep_msg(e, m);
-	if (fail || m->sending)
-		fr_tear(e);
 	if (fail && acked && m->sending && m->begun) {		/* a failed SEND_END says it all */
 		fr_wait_done(e, &p->wait[m->h.req % FR_REQS]);
 	} else if (fail && acked && !m->sending && !m->begun) {	/* begun: fr_gone() finds it among those that wait */
@@ -67,14 +61,12 @@ static bool wants_answer(const struct fr_msg *m)
 }
 
 /* The first frame of a request that may be answered: number it, and note what it waits for. */
-static void number(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+static void number(struct fr_peer *p, struct fr_msg *m)
 {
 	struct fr_wait *w;
 
 	m->h.req = p->req_next++;
 	w = &p->wait[m->h.req % FR_REQS];
-	fr_keep(e, w, sizeof(*w));
-	w->acked = false;
 	w->state = m->get_md ? FR_W_REPLY : FR_W_ACK;
 	w->pt = m->h.pt;
 	w->token = m->token;
@@ -130,13 +122,12 @@ static bool make(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c)
 
 	if (!m || c->next - c->base >= FR_WINDOW || c->flight >= FR_FLIGHT)
 		return false;
-	if (!m->begun && wants_answer(m) && p->req_next - p->req_done >= FR_REQS)
-		return false;
-	fr_keep_msg(e, m);
-	if (!m->begun && wants_answer(m))
-		number(e, p, m);
+	if (!m->begun && wants_answer(m)) {
+		if (p->req_next - p->req_done >= FR_REQS)
+			return false;
+		number(p, m);
+	}
 	o = &c->out[c->next % FR_WINDOW];
-	fr_keep(e, o, sizeof(*o));
 	o->msg = m;
 	o->off = m->made;
 	o->first = !m->begun;
@@ -170,7 +161,6 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 		return (m->token ? (const uint8_t *)fr_at(e, (uintptr_t)m->buf) : m->buf) + o->off;
 	}
 	if (is_last(o) && ends_early(e, m)) {
-		fr_keep_msg(e, m);
 		if (!m->kept && (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct,
 						      m->small, o->len)))
 			m->fault = true;
@@ -186,7 +176,6 @@ static const void *payload(struct fr_engine *e, struct fr_msg *m, const struct f
 		return NULL;
 	if (m->fault || !fr_copy(e, false, m->start, m->iov, m->iov_n, m->off + o->off, m->direct, e->scratch,
 				 o->len)) {
-		fr_keep_msg(e, m);
 		__builtin_memset(e->scratch, 0, o->len);
 		m->fault = true;
 		*flags |= WIRE_F_FAULT;
@@ -206,7 +195,6 @@ static uint32_t pieces(struct fr_engine *e, struct fr_msg *m, const struct fr_ou
 		n = fr_segments(e, m->start, m->iov, m->iov_n, m->off + o->off, o->len, v, FR_SEGS, &there);
 	if (there == o->len)
 		return n;
-	fr_keep_msg(e, m);
 	m->fault = true;		/* the list is not what it was when the frame was made */
 	*flags |= WIRE_F_FAULT;
 	n = 0;
@@ -237,13 +225,10 @@ static bool give(struct fr_engine *e, struct fr_peer *p, struct wire_hdr *h, con
 		h->paysum = wire_sum(data, h->paylen);
 	}
 	wire_encode(h, e->hdr);
-	fr_done(e);
 	if (e->link->send(e->ctx, p, e->hdr, data, h->paylen)) {
 		p->blocked = true;
-		fr_txn(e, p);
 		return false;
 	}
-	fr_txn(e, p);
 	p->untold = 0;
 	p->told_done = p->done;
 	p->tell = false;
@@ -269,8 +254,7 @@ static void header(struct fr_engine *e, struct fr_peer *p, struct fr_chan *c, ui
 	h->seq = seq;
 	h->paylen = o->len;
 	/* ask where somebody waits for the acknowledgement: an END, or room */
-	if ((last && (m->sending || (m->op && !m->buf))) ||
-	    (ends_early(e, m) && o->off + o->len + FR_SMALL >= m->len) ||
+	if ((last && (m->sending || m->op)) || (ends_early(e, m) && o->off + o->len + FR_SMALL >= m->len) ||
 	    c->next - c->base >= FR_WINDOW / 2 || c->flight >= FR_FLIGHT / 2 ||
 	    p->full || (!e->more && (!e->free_bufs || !e->free_msgs)) || e->hasty)
 		h->flags |= WIRE_F_ASK;
@@ -311,7 +295,6 @@ static void went(struct fr_engine *e, const struct fr_out *o)
 {
 	if (!e->link->lossy && o->msg->op && is_last(o)) {
 		P3_TRACED(push(&o->msg->trace));
-		fr_keep_msg(e, o->msg);
 		read_out(e, o->msg, PTL_NI_OK);
 		P3_TRACED(pop());
 	}
@@ -378,9 +361,7 @@ static bool some(struct fr_engine *e, struct fr_peer *p)
 		}
 	if (!b->n)
 		return false;
-	fr_done(e);
 	taken = e->link->send_some(e->ctx, p, b->f, b->n, &fault);
-	fr_txn(e, p);
 	if (taken) {
 		p->untold = 0;
 		p->told_done = p->done;
@@ -453,10 +434,8 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 			struct fr_msg *m = o->msg;
 
 			c->flight -= o->len;
-			fr_keep_msg(e, m);
 			if (--m->frames == 0 && m->made == m->len)
 				fr_end_msg(e, p, m, PTL_NI_OK);
-			fr_txn(e, p);		/* as if only so much had been acknowledged */
 		}
 		if (wire_before(c->sent, c->base))
 			c->sent = c->base;
@@ -472,7 +451,6 @@ void fr_acked(struct fr_engine *e, struct fr_peer *p, const struct wire_hdr *h)
 		struct fr_wait *w = &p->wait[p->req_done % FR_REQS];
 
 		if (w->state == FR_W_COMING) {		/* finished, it says, and has not sent all of it */
-			fr_tear(e);
 			p3l_reply_end(&e->env, e->l, &w->reply, PTL_NI_FAIL);
 			p->ch[FR_ANSWER].in.keep = false;
 		}
@@ -485,11 +463,9 @@ void fr_writable(struct fr_engine *e, struct fr_peer *p)
 	p->blocked = p->stuck = false;
 	if (p->gone)
 		return;
-	fr_txn(e, p);
 	if (p->ch[0].nop || p->ch[1].nop || p->tell)
 		fr_nop(e, p, 0, 0);
 	fr_pump(e, p);
-	fr_done(e);
 }
 
 void fr_resume(struct fr_engine *e, struct fr_peer *p)
@@ -510,11 +486,8 @@ void fr_tell(struct fr_engine *e, struct fr_peer *p)
 {
 	if (e->hasty && (p->untold || p->told_done != p->done))
 		p->tell = true;
-	if (!p->tell || p->gone)
-		return;
-	fr_txn(e, p);
-	fr_nop(e, p, 0, 0);
-	fr_done(e);
+	if (p->tell && !p->gone)
+		fr_nop(e, p, 0, 0);
 }
 
 void fr_bye(struct fr_engine *e, struct fr_peer *p)
@@ -542,10 +515,8 @@ void fr_ask(struct fr_engine *e, struct fr_peer *p)
 		return;
 	fr_head(e, p, WIRE_NOP, &h);
 	h.flags = WIRE_F_ASK;
-	fr_txn(e, p);
 	if (give(e, p, &h, NULL))
 		e->stats.nops++;
-	fr_done(e);
 }
 
 /*
@@ -577,7 +548,6 @@ int64_t fr_timer(struct fr_engine *e)
 			continue;
 		for (struct fr_chan *c = p->ch; c < p->ch + 2; c++) {
 			if (c->again_at && e->now >= c->again_at) {
-				fr_txn(e, p);
 				e->stats.timeouts++;
 				e->stats.again += c->sent - c->base;
 				c->probe = true;
@@ -587,16 +557,13 @@ int64_t fr_timer(struct fr_engine *e)
 					c->tries++;
 				c->again_at = e->link->lossy ? e->now + (e->rto << c->tries) : 0;
 				fr_pump(e, p);
-				fr_done(e);
 			}
 			if (c->again_at && (!next || c->again_at < next))
 				next = c->again_at;
 		}
 		if (p->tell_at && e->now >= p->tell_at) {
-			fr_txn(e, p);
 			p->tell_at = 0;
 			fr_nop(e, p, 0, 0);
-			fr_done(e);
 		}
 		ask(e, p);
 		if (p->tell_at && (!next || p->tell_at < next))

@@ -82,7 +82,6 @@ struct fr_msg *fr_msg_get(struct fr_engine *e, struct fr_peer *p)
 	p->full = !m;
 	if (!m)
 		return NULL;
-	fr_keep_msg(e, m);
 	e->free_msgs = m->next;
 	p->msgs++;
 	m->next = NULL;
@@ -109,7 +108,6 @@ uint8_t *fr_buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, ui
 	b = e->free_bufs;
 	p->full = !b;
 	if (b) {
-		fr_keep(e, b, sizeof(b));
 		p3l_copy(&e->free_bufs, b, sizeof(b));
 		p->bufs++;
 	}
@@ -119,7 +117,6 @@ uint8_t *fr_buf_get(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m, ui
 static void buf_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 {
 	if (m->buf && m->buf != m->small && !m->token) {
-		fr_keep(e, m->buf, sizeof(e->free_bufs));
 		p3l_copy(m->buf, &e->free_bufs, sizeof(e->free_bufs));
 		e->free_bufs = m->buf;
 		p->bufs--;
@@ -129,7 +126,6 @@ static void buf_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 
 void fr_msg_put(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 {
-	fr_keep_msg(e, m);
 	buf_put(e, p, m);
 	if (m->answer) {
 		m->answer = false;
@@ -145,13 +141,11 @@ bool fr_room(const struct fr_engine *e, const struct fr_peer *p)
 	return p->gone || (may_have_msg(e, p) && may_have_buf(e, p));
 }
 
-/* @m is kept. */
-void fr_queue(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+void fr_queue(struct fr_peer *p, struct fr_msg *m)
 {
 	struct fr_chan *c = &p->ch[m->answer ? FR_ANSWER : FR_REQUEST];
 
 	P3_TRACED(note(&m->trace));
-	fr_keep(e, c->q_end, sizeof(*c->q_end));
 	m->next = NULL;
 	*c->q_end = m;
 	c->q_end = &m->next;
@@ -316,16 +310,11 @@ static void gone_told(struct fr_engine *e)
 }
 
 /* A call has become a message. */
-static void called(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
+static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
 {
 	p->out_count++;
 	p->out_length += m->h.rlength;
-	fr_queue(e, p, m);
-}
-
-static void call(struct fr_engine *e, struct fr_peer *p, struct fr_msg *m)
-{
-	called(e, p, m);
+	fr_queue(p, m);
 	fr_pump(e, p);
 }
 
@@ -458,7 +447,6 @@ bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uin
 	if (p->gone) {
 		struct fr_req gone = *q;
 
-		fr_tear(e);
 		fr_never(&e->env, e->l, p->slot, &gone);
 		e->logged = true;
 		for (uint32_t n = fr_parts(q); n--;)
@@ -470,15 +458,8 @@ bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uin
 		return false;
 	fill(e, p, q, m);
 	m->token = token;
-	called(e, p, m);
+	call(e, p, m);
 	return true;
-}
-
-void fr_go(struct fr_engine *e, struct fr_peer *p)
-{
-	fr_txn(e, p);
-	fr_pump(e, p);
-	fr_done(e);
 }
 
 struct fr_msg *fr_reserve(struct fr_engine *e, struct fr_peer *p, uint64_t len)
@@ -618,7 +599,6 @@ void fr_gone(struct fr_engine *e, struct fr_peer *p)
 {
 	if (p->gone)
 		return;
-	fr_tear(e);
 	p->gone = true;
 	for (struct fr_chan *c = p->ch; c < p->ch + 2; c++) {
 		struct fr_msg *m;
@@ -650,16 +630,11 @@ void fr_gone(struct fr_engine *e, struct fr_peer *p)
 		}
 		fr_wait_done(e, w);
 	}
-	if (p->found.on)
-		p3l_target_end(&e->env, e->l, fr_op(e, p->found.op), PTL_NI_DIED_NP);
-	if (p->ch[FR_REQUEST].in.on && p->ch[FR_REQUEST].in.op && p->found.over) {
-		e->ops--;
-	} else if (p->ch[FR_REQUEST].in.on && p->ch[FR_REQUEST].in.op) {
+	if (p->ch[FR_REQUEST].in.on && p->ch[FR_REQUEST].in.op) {
 		p3l_target_end(&e->env, e->l, fr_op(e, p->ch[FR_REQUEST].in.op), PTL_NI_DIED_NP);
 		e->ops--;
 	}
 	p->ch[0].in.on = p->ch[1].in.on = p->ch[0].part.on = p->ch[1].part.on = false;
-	p->found = (struct fr_found){ 0 };
 	p->coming = 0;
 	p->tell_at = p->ask_at = 0;
 	p->tell = false;

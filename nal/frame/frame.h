@@ -123,7 +123,6 @@ struct fr_out {
 /* A request of ours that may be answered. */
 struct fr_wait {
 	uint8_t state;			/* enum fr_wait_state */
-	bool acked;			/* the ACK has been logged, by one who died before he said so: fr_inherit() */
 	uint32_t pt;
 	uint32_t token;
 	uint64_t match_bits, rlength;
@@ -158,7 +157,6 @@ struct fr_part {
 
 /* One of the two ways to a peer, and back. */
 struct fr_chan {
-	/* Up to out[]: kept as a whole, fr_txn() */
 	struct fr_msg *q, **q_end;	/* not all in frames yet */
 	uint32_t base, next, sent;	/* oldest unacknowledged frame, next to be made, next to be sent */
 	uint32_t flight;		/* bytes in these that are made */
@@ -170,41 +168,9 @@ struct fr_chan {
 	uint32_t expect;		/* in: number of the next frame */
 	bool told_again, told_busy;
 	uint16_t nop;			/* flags of a NOP that is due */
+	struct fr_out out[FR_WINDOW];
 	struct fr_in in;
 	struct fr_part part;
-	struct fr_out out[FR_WINDOW];
-};
-
-/*
- * What a mover that was killed amid a frame had done to the core before, and its heir has found: the frame comes again,
- * and that is not done again.
- */
-struct fr_found {
-	bool on;			/* the next request has been matched: its record */
-	bool swapped;			/* and, of a step, that has been made: its answer stands in its place */
-	bool placed;			/* the bytes of a frame that is owed are where they belong */
-	bool fault;			/* of either: or could not be reached */
-	bool over, ack;			/* the put that is coming in has ended; an ack is wanted */
-	uint64_t op, off, mlength;
-};
-
-/*
- * An undo log, where a mover may be killed and another goes on for it. What is between fr_txn() and fr_done(), with all
- * the sends between, is done whole or not at all: before a word of the engine or of a peer is changed, its bytes are
- * noted here. Beside what can be undone: how far the core is, which cannot. Valid where n is not 0, by which all
- * of it ends at once. In the order of the program: who is killed has made each store before that point, and none
- * after it.
- */
-#define FR_LOG (60U << 10)
-struct fr_log {
-	uint32_t n;			/* bytes of the log */
-	bool torn;			/* nobody can say how far this is: not to be inherited */
-	struct fr_peer *peer;		/* of whom a frame is taken: */
-	uint64_t op;			/* a request's record, */
-	bool swapped, fault, placed;	/* as in fr_found; */
-	struct fr_wait *acks;		/* what an ACK is for, */
-	uint8_t acked;			/* and how far the core is with it: p3l_env.said */
-	uint8_t b[FR_LOG] __attribute__((aligned(8)));
 };
 
 enum { FR_REQUEST, FR_ANSWER };
@@ -218,9 +184,11 @@ struct fr_peer {
 	bool blocked;			/* the link had no room */
 	bool stuck;			/* the bytes of the next frame are not there yet: there() */
 	bool turn;			/* which channel's frame is next where both have one */
+	struct fr_chan ch[2];
 	uint32_t msgs, bufs;		/* requests queued or not acknowledged; buffers of these, and of replies */
 	bool full;			/* the last call found no room */
 	uint32_t req_next, req_done;	/* our requests: next number, all below are finished */
+	struct fr_wait wait[FR_REQS];
 	uint32_t untold;		/* frames taken and not acknowledged */
 	uint32_t told_done;		/* as `done` was when something was last sent */
 	bool tell;			/* now; or */
@@ -229,6 +197,7 @@ struct fr_peer {
 	uint32_t asks;
 	uint32_t done, want;		/* its requests: all below are finished; next number */
 	uint64_t done_bits;		/* finished ones above */
+	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
 	uint64_t out_count, out_length, in_count, in_length;	/* requests, and bytes put or asked for */
 	uint64_t dropped;		/* of its requests, here */
 	uint32_t heard;			/* frames that have come */
@@ -237,11 +206,6 @@ struct fr_peer {
 	uint64_t parked_pt[2];		/* for these portals, bit by bit (none: not known) */
 	uint32_t turn_of;		/* of whoever takes what is parked */
 	struct fr_peer *next_peer;	/* all that have been opened */
-	/* From `open' to here: kept as a whole, fr_txn() */
-	struct fr_chan ch[2];
-	struct fr_wait wait[FR_REQS];
-	struct fr_msg ans[FR_REQS];	/* places for the answers, by number */
-	struct fr_found found;
 };
 
 struct fr_link {
@@ -316,12 +280,11 @@ struct fr_engine {
 	 */
 	bool (*park)(struct fr_engine *e, struct fr_peer *p, const uint8_t *frame, uint32_t n);
 	const struct p3l_env *owner;	/* his, where he runs this himself and need not be waited for; or NULL */
-	struct fr_log *log;		/* or NULL: whoever runs this has no heir */
 	/* FR_BLOCK bytes, which stay until the engine is given up, or NULL; NULL itself: what is in here must do */
 	void *(*more)(void *arg);
 	void *more_arg;
 	int64_t now, rto, delay;	/* time; ns until a frame is sent again, until an ack goes by itself */
-	uint32_t ops;			/* from here to stats: kept as a whole. Records in use here */
+	uint32_t ops;			/* records in use here */
 	bool logged;			/* something for the owner to see */
 	bool hasty;			/* acknowledge all at once: we are about to leave */
 	struct fr_peer *peers;
@@ -364,9 +327,8 @@ int fr_getput(struct fr_engine *e, struct fr_peer *p, struct p3l_hdr *h, struct 
  * The same in two steps, for callers that hand what they have begun to another process. fr_begin_*() run on the
  * initiator's NI, charge the MD and fill @q, or return what the call returns. @room: memory for @len bytes, which are
  * copied there, after which the send has ended; NULL: FR_FULL is returned. Its place in @q->buf.
- * fr_post() makes the message, once, which goes with the next fr_go(); false: no memory now, the same again later.
- * @q->buf, which is then in the owner's terms, must stay until the message's end, told by fr_engine.ended(@token) as
- * often as fr_parts() says.
+ * fr_post() makes the message, once; false: no memory now, the same again later. @q->buf, which is then in the
+ * owner's terms, must stay until the message's end, told by fr_engine.ended(@token) as often as fr_parts() says.
  */
 struct fr_req {
 	uint8_t type;			/* enum wire_type: PUT, GET, GETPUT, ATOMIC */
@@ -385,7 +347,6 @@ int fr_begin_get(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h,
 int fr_begin_getput(const struct p3l_env *env, struct p3l_ni *l, struct p3l_hdr *h, struct p3l_send *s,
 		    struct p3l_reply *r, fr_room_t *room, void *arg, struct fr_req *q);
 bool fr_post(struct fr_engine *e, struct fr_peer *p, const struct fr_req *q, uint32_t token);
-void fr_go(struct fr_engine *e, struct fr_peer *p);
 /* What fr_begin_*() has begun ends without having left: its target has died. */
 void fr_never(const struct p3l_env *env, struct p3l_ni *l, uint32_t slot, struct fr_req *q);
 /* Calls to a process that does not exist, or (@died) not any more. */
@@ -453,48 +414,6 @@ static inline bool fr_busy(const struct fr_peer *p)
 {
 	return p->ch[FR_REQUEST].busy;
 }
-
-/*
- * Steps of an engine with a log. fr_txn(): what follows is undone if its mover dies before fr_done(), or before the
- * next one; fr_keep() says what of the caller's belongs to it, before it is changed. All functions above do this for
- * themselves, but for fr_post(), whose caller has something to note at the same time. fr_gone() and fr_init() do not.
- *
- * fr_inherit(): the mover before us, of the same slot, was killed; we have put the surroundings in order, not yet the
- * link: fr_resume() follows. Not where the log is torn.
- */
-void fr_keep_bytes(struct fr_log *g, void *at, uint32_t n);
-void fr_txn_begin(struct fr_engine *e, struct fr_peer *p);
-static inline void fr_keep(const struct fr_engine *e, void *at, uint32_t n)
-{
-	if (p3_unlikely(e->log))
-		fr_keep_bytes(e->log, at, n);
-}
-static inline void fr_done(const struct fr_engine *e)
-{
-	if (p3_unlikely(e->log)) {
-		p3_barrier();
-		p3_store(&e->log->n, 0);
-		p3_barrier();
-	}
-}
-static inline void fr_txn(struct fr_engine *e, struct fr_peer *p)
-{
-	if (p3_unlikely(e->log))
-		fr_txn_begin(e, p);
-}
-/* Until fr_done() nothing of this can be undone. */
-static inline void fr_tear(const struct fr_engine *e)
-{
-	if (p3_unlikely(e->log)) {
-		p3_store(&e->log->torn, true);
-		p3_barrier();
-	}
-}
-static inline bool fr_torn(const struct fr_log *g)
-{
-	return p3_load(&g->n) && (p3_load(&g->torn) || p3_load(&g->acked) == 2);
-}
-void fr_inherit(struct fr_engine *e);
 
 /* Is there room for a call to @p? */
 bool fr_room(const struct fr_engine *e, const struct fr_peer *p);

@@ -217,8 +217,6 @@ static inline __attribute__((always_inline)) void ack(const struct p3l_env *env,
 	uint32_t lpt, one = op ? 1 : P3L_PEND_OWN;
 	int eq;
 
-	if (p3_unlikely(foreign && !op && env->said))
-		p3_store(env->said, 2);
 	if (p3l_md_lock(env, ni, r, &lpt) != PTL_OK) {
 		drop(env, ni, target_slot, pt, match_bits);
 		goto out;
@@ -274,8 +272,6 @@ static inline __attribute__((always_inline)) void ack(const struct p3l_env *env,
 	if (p3_fetch_add(&md->pending, -one) == one && (p3_load(&md->flags) & P3L_MD_SPENT))
 		p3l_md_done(env, ni, r.idx, &ev);
 out:
-	if (p3_unlikely(foreign && env->said))
-		p3_store(env->said, 1);
 	if (op)
 		p3_store_rel(&op->state, P3L_OP_IDLE);
 }

@@ -41,8 +41,6 @@ struct p3l_env {
 	void (*relax)(unsigned spins);		/* called while waiting: pause, later yield */
 	void (*waits)(struct p3l_wait *w);	/* called now and then in a long wait: keeps the time. May be NULL */
 	uint64_t alone[2];			/* our polled entries where no other mover is any more: p3l_pt_polled_set() */
-	/* Or NULL. Of an ack that we bring: 1 when it is told, before its record is free; 2 where none was free */
-	uint8_t *said;
 };
 
 static inline void p3l_copy(void *d, const void *s, size_t n)
@@ -441,11 +439,6 @@ static inline void p3l_op_spoilt(struct p3l_ni *ni)
 	p3_store_rel(&ni->spoilt, 1);
 }
 struct p3l_op *p3l_op_get(const struct p3l_env *env, struct p3l_ni *ni);	/* a free record of ours, or NULL */
-/* What p3l_target_end() of it returns, or has returned. */
-static inline bool p3l_op_acks(const struct p3l_op *op, uint32_t fail)
-{
-	return op->ack && !fail && op->type == P3L_PUT && !(op->options & PTL_MD_ACK_DISABLE);
-}
 void p3l_op_event(const struct p3l_op *op, bool end, uint32_t fail, struct p3l_slot *ev);
 
 /* own.c: the initiator's side, run on the initiator's NI */
@@ -613,12 +606,6 @@ bool p3l_walk_next(struct p3l_walk *w, uint64_t *addr, uint64_t *len);
 /* reap.c */
 void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt);
 unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni);	/* finish operations of the dead; how many */
-/*
- * A mover was killed, and another one (@env) takes its number: what it had matched goes on. A step that was cut is as if
- * not begun, or done: of an ack, which it returns; a charge; a record that was ending, which is left to the owner's
- * p3l_reap(). What has no record (sends, replies), and a step of a getput, must not have been cut.
- */
-bool p3l_inherit(const struct p3l_env *env, struct p3l_ni *ni);
 bool p3l_reap_hold(const struct p3l_env *env, struct p3l_ni *ni);	/* take reap_lock, with patience */
 /* All that held a lock, and all sends and replies of our own, are over: once since, each. False: not now. own_lock, reap_lock */
 bool p3l_writers_out(const struct p3l_env *env, struct p3l_ni *ni);

@@ -248,10 +248,9 @@ enum p3l_op_state {
 
 /*
  * How a record stands in its row. P3L_LENT: from its match on another process has it, the guest (the last slot), which
- * copies and ends the operation; what counts is whether that one lives. P3L_LEFT: from END on its mover is a dead one,
- * who has an heir under the same number: p3l_inherit().
+ * copies and ends the operation; what counts is whether that one lives.
  */
-enum { P3L_ALONE = 1, P3L_LENT = 2, P3L_LEFT = 4 };
+enum { P3L_ALONE = 1, P3L_LENT = 2 };
 
 enum { P3L_TICKET_END = 1, P3L_TICKET_START = 2 };	/* has_ticket: `ticket` is for END; `link` is being posted */
 
@@ -272,7 +271,7 @@ struct p3l_op {
 	uint32_t mdflags;		/* P3L_MD_DIRECT at the match */
 	uint64_t start, iov;		/* geometry at the match: PtlMDUpdate may change the MD meanwhile */
 	uint32_t iov_n;
-	uint8_t lockless;		/* P3L_ALONE: polled entry, owner has one thread: no atomics needed; or P3L_LENT, P3L_LEFT */
+	uint8_t lockless;		/* P3L_ALONE: polled entry, owner has one thread: no atomics needed; or P3L_LENT */
 	/* HAND: where the owner finds (put) or leaves (get) the data: address in process src */
 	uint64_t peer_addr;
 	uint32_t src_md, src_md_gen;	/* initiator's MD */

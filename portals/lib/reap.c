@@ -23,8 +23,7 @@
  * been seen shut; what is then neither posted nor recorded below the noted tail is lost. Where that would need waiting
  * for a stopped process, it is left to the next call (ni.holes).
  *
- * A record that was lent (P3L_LENT) is the guest's in all this, and not of the process in whose row it stands. Where a
- * mover that was killed has an heir, what was ending (P3L_LEFT) is a dead one's although its row is that of a living one.
+ * A record that was lent (P3L_LENT) is the guest's in all this, and not of the process in whose row it stands.
  *
  * Only the owner dies with its NI; then nobody needs this.
  */
@@ -33,22 +32,10 @@
 #define LAPS	 64		/* of a queue that may be lost between two looks; n * LAPS must not wrap */
 #define PATIENCE 20000		/* looks at something that a living mover is about to change */
 
-/* It stays so until the record is used again, from TAKEN on. */
-static bool left(const struct p3l_op *op)
-{
-	return p3_unlikely(p3_load(&op->lockless) & P3L_LEFT) && p3_load(&op->state) >= P3L_OP_END;
-}
-
-/* Is he known without asking who lives? */
-static bool has_other(const struct p3l_op *op)
-{
-	return p3l_lent(op) || left(op);
-}
-
 /* Does he live whose operation it is? @op: of row @s */
 static bool has_mover(const struct p3l_env *env, const struct p3l_ni *ni, const struct p3l_op *op, uint32_t s)
 {
-	return !left(op) && env->alive(p3l_lent(op) ? p3l_slots(ni) - 1 : s);
+	return env->alive(p3l_lent(op) ? p3l_slots(ni) - 1 : s);
 }
 
 /* Where a peer has written nonsense over the queue's place there is nothing to post any more. */
@@ -193,21 +180,21 @@ static void go_again(const struct p3l_env *env, struct p3l_ni *ni, struct p3l_op
 		p3l_me_free(ni, op->me - 1);
 }
 
-/* @self_too: what is in our own row was begun by one who is dead. */
-static void repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, bool self_too)
+/* We hold the lock of @pt, which a dead mover held, or had taken over from another dead one. */
+void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
 {
 	if (pt < P3L_MAX_PT) {
 		relink(ni, pt);
 		p3l_index_drop(&ni->pt[pt]);
 	}
 	for (uint32_t s = 0; s < p3l_slots(ni); s++) {
-		bool dead = s == env->self - 1 ? self_too : !env->alive(s);
+		bool dead = s != env->self - 1 && !env->alive(s);
 
 		for (uint32_t k = 0; k < P3L_OPS; k++) {
 			struct p3l_op *op = &p3l_row(ni, s)->op[k];
 			uint32_t state = p3_load_acq(&op->state);
 
-			if (op->pt != pt || op->md >= P3L_MAX_MD || (has_other(op) ? has_mover(env, ni, op, s) : !dead))
+			if (op->pt != pt || op->md >= P3L_MAX_MD || (p3l_lent(op) ? has_mover(env, ni, op, s) : !dead))
 				continue;
 			if (state == P3L_OP_PREP && op->type == P3L_ACK)
 				ack_again(env, ni, op);
@@ -217,12 +204,6 @@ static void repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt, bo
 				go_again(env, ni, op, pt);
 		}
 	}
-}
-
-/* We hold the lock of @pt, which a dead mover held, or had taken over from another dead one. */
-void p3l_repair(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
-{
-	repair(env, ni, pt, false);
 }
 
 /* ---- the owner ---- */
@@ -252,53 +233,6 @@ static bool recount(const struct p3l_env *env, struct p3l_ni *ni, uint32_t md)
 		env->relax(tries + 1);
 	}
 	return false;
-}
-
-/*
- * [lock] A lock that the dead one held. What it was charging goes on as matched; it may have been counted, or not.
- */
-static void inherit_list(const struct p3l_env *env, struct p3l_ni *ni, uint32_t pt)
-{
-	struct p3l_op *first = p3l_row(ni, env->self - 1)->op, *charged = NULL;
-
-	for (struct p3l_op *op = first; op < first + P3L_OPS; op++)
-		if (op->pt == pt && op->type != P3L_ACK && p3_load_acq(&op->state) == P3L_OP_PREP)
-			charged = op;
-	repair(env, ni, pt, true);
-	if (charged && charged->md < P3L_MAX_MD && !recount(env, ni, charged->md))
-		p3l_op_spoilt(ni);		/* the owner does it */
-}
-
-bool p3l_inherit(const struct p3l_env *env, struct p3l_ni *ni)
-{
-	struct p3l_op *op, *first = p3l_row(ni, env->self - 1)->op, *acks = NULL;
-	bool acked = false;
-
-	for (op = first; op < first + P3L_OPS; op++) {
-		uint32_t state = p3_load_acq(&op->state);
-
-		if (op->type == P3L_ACK && !left(op) && (state == P3L_OP_PREP || state == P3L_OP_LEAVE)) {
-			acks = op;
-			acked = state == P3L_OP_LEAVE;
-		}
-		if (state == P3L_OP_TAKEN)
-			p3_store_rel(&op->state, P3L_OP_IDLE);
-		else if (state >= P3L_OP_END)
-			p3_store(&op->lockless, op->lockless | P3L_LEFT);
-	}
-	for (uint32_t pt = 0; pt < P3L_MAX_PT + P3L_PT_STRIPES; pt++)
-		if (p3_load_acq(&ni->pt[pt].lock) == env->self) {
-			inherit_list(env, ni, pt);
-			p3l_unlock(ni, pt);
-		}
-	if (acks && !acked) {		/* it has been taken back, unless its event was there */
-		int eq = p3l_eq_of(ni, acks->eq);
-
-		acked = eq >= 0 && acks->has_ticket && posted(ni, (uint32_t)eq, acks->link);
-		p3_store(&acks->lockless, acks->lockless | P3L_LEFT);
-	}
-	p3_store(&ni->holes, 1);	/* tickets that were in no record yet */
-	return acked;
 }
 
 /*
@@ -594,14 +528,14 @@ unsigned p3l_reap(const struct p3l_env *env, struct p3l_ni *ni)
 
 				if (state == P3L_OP_IDLE)
 					continue;
-				if (has_other(op) ? has_mover(env, ni, op, s) : !dead && env->alive(s))
+				if (p3l_lent(op) ? has_mover(env, ni, op, s) : !dead && env->alive(s))
 					continue;
-				if (!dead && !has_other(op)) {	/* before its records go: they say how far it was in its lane */
+				if (!dead && !p3l_lent(op)) {	/* before its records go: they say how far it was in its lane */
 					lane = p3l_lane(ni, s);
 					if (p3_load(&lane->lock) == s + 1 && p3l_lane_lock(env, ni, lane, true))
 						p3l_lane_unlock(lane);
 				}
-				dead |= !has_other(op);
+				dead |= !p3l_lent(op);
 				if (state >= P3L_OP_MAX || op->md >= P3L_MAX_MD ||
 				    op->pt >= P3L_MAX_PT + P3L_PT_STRIPES) {
 					if (state != P3L_OP_TAKEN) {

@@ -302,7 +302,6 @@ tests_api_t_engine_LDADD = $(T_LIBS)
 P3_TESTS += fault/engine-kill:tests/api/t_engine:ranks=4,pernode=2,warns,env=PTL_NAL=ap+PTL_NIC_HEIRS=0 \
 	fault/engine-again:tests/api/t_engine:ranks=4,pernode=2,args=again,env=PTL_NAL=ap \
 	fault/engine-again-off:tests/api/t_engine:ranks=4,pernode=2,args=again,env=PTL_NAL=ap+PTL_NIC_POLL=0 \
-	fault/engine-busy:tests/api/t_engine:ranks=4,pernode=2,limit=120,args=busy,env=PTL_NAL=ap+PTL_NIC_POLL=0+PTL_NIC_HEIRS=1000 \
 	fault/engine-inside:tests/api/t_engine:ranks=4,pernode=2,killed=1,warns,args=inside,env=PTL_NAL=ap \
 	fault/engine-kill-amid:tests/api/t_engine:ranks=4,pernode=2,warns,args=amid,env=PTL_NAL=ap+PTL_NIC_HEIRS=0
 

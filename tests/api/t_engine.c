@@ -8,10 +8,7 @@
  * lock that it shares with the engine.
  *
  * Without heirs (PTL_NIC_HEIRS=0) that is all. "again": the engine is killed while it sleeps, again and again, and
- * another one goes on with what it had: each message arrives, once and in order, both ways. "busy": it is killed at
- * work, with the lock that it shares with its ranks, at any instruction, while there are puts with acknowledgements
- * under way both ways; T_SECONDS long. T_ALL: long ones, gets and atomic operations, too: CAVEATS says when that may
- * be too much.
+ * another one goes on with what it had: each message arrives, once and in order, both ways.
  *
  * "copies": the engine is killed amid copies between ranks of one node (PTL_SELF_DMA_MIN): both sides hear that their
  * mover has died, and go on. "copies-dead": a rank is, whose copies the engine has.
@@ -307,11 +304,10 @@ static ptl_size_t length(int i)
 }
 
 /*
- * Stop the engine where it holds nothing; or (@inside) where it is at work: 0, it was not. Who unlinks a descriptor of
- * which a message is under way (nobody wants this one) waits a while for an engine that is inside: so one that is can
- * be told.
+ * Stop the engine where it holds nothing. Who unlinks a descriptor of which a message is under way (nobody wants this
+ * one) waits a while for an engine that is inside: so one that is can be told.
  */
-static pid_t stop_it(int other, bool inside)
+static pid_t stop_asleep(int other)
 {
 	pid_t engine = engine_pid();
 
@@ -319,17 +315,15 @@ static pid_t stop_it(int other, bool inside)
 		ptl_handle_md_t md;
 		double t;
 
-		usleep(inside ? 200 + (unsigned)i * 7919 % 1000 : 2000);
+		usleep(2000);
 		OK(PtlMDBind(ni, p_md(out, LEN, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md));
 		stop_engine(engine);
 		OK(PtlPut(md, PTL_NO_ACK_REQ, p_id(other), PT, 0, 2, 0, 0));
 		t = t_now();
 		CHECK_INT(PtlMDUnlink(md), PTL_MD_IN_USE);
-		if ((t_now() - t > 0.1) == inside)
+		if (t_now() - t < 0.1)
 			return engine;
 		kill(engine, SIGCONT);
-		if (inside)
-			return 0;
 	}
 	bail("the engine never sleeps");
 }
@@ -375,7 +369,7 @@ static void t_another_engine_goes_on(void)
 		t_barrier();
 		/* by local rank 0 of its node, which is the one to start another, and by one that is not */
 		if (t_rank() == (round & 1 ? t_size() - 1 : 0))
-			engine = stop_it(other, false);
+			engine = stop_asleep(other);
 		t_barrier();
 		for (int i = 0; i < K; i++, n++) {
 			memset(far_out + i * ROOM, (int)n, length(i));
@@ -406,153 +400,8 @@ static void t_another_engine_goes_on(void)
 	t_barrier();
 }
 
-/* ---- at work ---- */
-
-enum { WINDOW = 8, TAKEN = 8, SENT = 16, STOP = 24, KILLS = 25, PUTS = 1, READS = 3, ADDS = 5 };
-static ptl_size_t lengths[] = { 8, 1000, 8192, 3000, 0, 8192, 4000, 200 };
-static char pattern[ROOM], got[GETS * ROOM], was[GETS * 8], one[8];
-static uint64_t sum[1];
-
-/* What has happened, of each kind: begun, ended, seen of the other's. */
-static struct { uint64_t puts, sent, acked, theirs, reads, read, adds, added; } did;
-static bool everything;
-static ptl_handle_md_t md_puts, md_reads, md_adds, md_one;
-
-static void begin_some(int other)
-{
-	uint64_t taken = atomic_load(t_word(TAKEN + other));
-
-	while (did.puts < did.acked + WINDOW && did.puts < did.sent + WINDOW && did.puts < taken + WINDOW) {
-		NEED_OK(PtlPutRegion(md_puts, 0, lengths[did.puts % 8], PTL_ACK_REQ, p_id(other), PT, 0, PUTS,
-				     did.puts % WINDOW * ROOM, did.puts));
-		did.puts++;
-	}
-	while (everything && did.reads < did.read + GETS) {
-		ptl_size_t at = did.reads % GETS * ROOM;
-
-		memset(got + at, 0, ROOM);
-		NEED_OK(PtlGetRegion(md_reads, at, lengths[did.reads % 8], p_id(other), PT, 0, READS, 0));
-		did.reads++;
-	}
-	while (everything && did.adds < did.added + GETS) {
-		NEED_OK(PtlAtomic_np(md_adds, did.adds % GETS * 8, md_one, 0, PTL_ATOMIC_ADD_NP, 8, p_id(other), PT, 0,
-				     ADDS, 0, 0));
-		did.adds++;
-	}
-}
-
-/* An event of either queue; all are of what went well, in order. */
-static void count_it(void)
-{
-	CHECK_INT(ev->ni_fail_type, PTL_NI_OK);
-	switch (ev->type) {
-	case PTL_EVENT_SEND_END:
-		did.sent++;
-		break;
-	case PTL_EVENT_ACK:
-		CHECK_INT(ev->offset, did.acked % WINDOW * ROOM);
-		CHECK_INT(ev->mlength, lengths[did.acked % 8]);
-		did.acked++;
-		break;
-	case PTL_EVENT_REPLY_END:
-		if (ev->match_bits == ADDS) {
-			did.added++;
-			break;
-		}
-		CHECK_INT(ev->offset, did.read % GETS * ROOM);
-		CHECK(!memcmp(got + did.read % GETS * ROOM, pattern, lengths[did.read % 8]));
-		did.read++;
-		break;
-	case PTL_EVENT_PUT_END:
-		CHECK_INT(ev->hdr_data, did.theirs);
-		CHECK(!memcmp(far_in + ev->offset, pattern, lengths[did.theirs % 8]));
-		memset(far_in + ev->offset, 0, ROOM);
-		atomic_store(t_word(TAKEN + t_rank()), ++did.theirs);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool all_ended(int other)
-{
-	uint64_t sent = atomic_load(t_word(SENT + other));
-
-	return did.acked == did.puts && did.sent == did.puts && did.read == did.reads && did.added == did.adds &&
-	       sent && did.theirs == sent - 1;
-}
-
-static void t_an_engine_that_is_killed_at_work_loses_nothing(void)
-{
-	double seconds = getenv("T_SECONDS") ? atof(getenv("T_SECONDS")) : 12, until = t_now() + seconds, at = 0;
-	int other = t_size() - 1 - t_rank(), which;
-	bool agent = !t_rank() || !other, stop = false;
-	ptl_handle_eq_t eqs[2] = { ieq, teq };
-	unsigned kills = 0, asleep = 0;
-	ptl_handle_me_t me;
-	ptl_handle_md_t h;
-	pid_t dead = 0;
-
-	for (size_t i = 0; i < sizeof(pattern); i++)
-		pattern[i] = (char)(i * 2654435761u >> 13 | 1);
-	one[0] = 1;
-	everything = getenv("T_ALL");
-	if (everything)
-		lengths[2] = lengths[6] = ROOM;
-	NEED_OK(p_post(PUTS, p_md(far_in, WINDOW * ROOM, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
-				  PTL_MD_EVENT_START_DISABLE, teq), &me, &h));
-	NEED_OK(p_post(READS, p_md(pattern, ROOM, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE,
-				   PTL_EQ_NONE), &me, &h));
-	NEED_OK(p_post(ADDS, p_md(sum, 8, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
-				  PTL_EQ_NONE), &me, &h));
-	NEED_OK(PtlMDBind(ni, p_md(pattern, ROOM, PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN,
-			  &md_puts));
-	NEED_OK(PtlMDBind(ni, p_md(got, sizeof(got), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN,
-			  &md_reads));
-	NEED_OK(PtlMDBind(ni, p_md(was, sizeof(was), PTL_MD_THRESH_INF, PTL_MD_EVENT_START_DISABLE, ieq), PTL_RETAIN,
-			  &md_adds));
-	NEED_OK(PtlMDBind(ni, p_md(one, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN, &md_one));
-	t_barrier();
-	srand((unsigned)getpid());
-	while (!(stop && all_ended(other)) && t_now() < until + 30) {
-		if (!stop && (t_now() > until || atomic_load(t_word(STOP)))) {
-			stop = true;
-			atomic_store(t_word(SENT + t_rank()), did.puts + 1);
-		}
-		if (!stop)
-			begin_some(other);
-		if (PtlEQPoll(eqs, 2, 1, ev, &which) == PTL_OK)
-			count_it();
-		if (dead && smartmap_pid(smartmap_size()) != dead) {	/* another one is there */
-			dead = 0;
-			at = t_now() + 0.03 + (double)(rand() % 50000) * 1e-6;	/* the connection is there by then */
-		}
-		if (!agent || stop || dead || t_now() < at)
-			continue;
-		dead = stop_it(other, true);
-		asleep += !dead;
-		kills += dead != 0;
-		if (dead)
-			kill(dead, SIGKILL);
-	}
-	diag("%u kills at work, %u times it was asleep; %llu puts, %llu gets, %llu steps", kills, asleep,
-	     (unsigned long long)did.puts, (unsigned long long)did.reads, (unsigned long long)did.adds);
-	CHECK(all_ended(other));
-	CHECK(!agent || kills > 1);
-	atomic_store(t_word(KILLS + t_rank()), did.adds);
-	t_barrier();
-	CHECK_INT(sum[0], atomic_load(t_word(KILLS + other)));
-	CHECK(PtlEQGet(ieq, ev) == PTL_EQ_EMPTY && PtlEQGet(teq, ev) == PTL_EQ_EMPTY);
-	OK(p_unlink_sent(md_puts));
-	OK(PtlMDUnlink(md_reads));
-	OK(PtlMDUnlink(md_adds));
-	OK(p_unlink_sent(md_one));
-	t_barrier();
-}
-
 int main(int argc, char **argv)
 {
-	static const struct t_case busy[] = { T(t_an_engine_that_is_killed_at_work_loses_nothing), { 0 } };
 	static const struct t_case again[] = { T(t_another_engine_goes_on), { 0 } };
 
 	static const struct t_case copies[] = { T(t_the_engine_dies_amid_copies), { 0 } };
@@ -581,8 +430,6 @@ int main(int argc, char **argv)
 		return p_main(copies);
 	if (!strcmp(how, "again"))
 		return p_main(again);
-	if (!strcmp(how, "busy"))
-		return p_main(busy);
 	if (!strcmp(how, "copies-dead")) {
 		p_init();
 		rc = t_run(dead);

@@ -8,7 +8,7 @@ tests_unit_libframe_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/portals/lib
 T_FRAME_CPPFLAGS = $(T_CPPFLAGS) -I$(top_srcdir)/portals/lib
 
 check_PROGRAMS += tests/unit/wire tests/unit/frame tests/unit/frame_random tests/unit/frame_stream \
-	tests/unit/frame_heir tests/fuzz/fuzz_wire tests/fuzz/fuzz_frame
+	tests/fuzz/fuzz_wire tests/fuzz/fuzz_frame
 tests_unit_wire_LDADD = $(frame_test)
 tests_unit_wire_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_unit_frame_SOURCES = tests/unit/frame.c tests/unit/frame_env.h
@@ -20,9 +20,6 @@ tests_unit_frame_random_LDADD = $(frame_test) $(core)
 tests_unit_frame_stream_SOURCES = tests/unit/frame_stream.c tests/unit/frame_env.h
 tests_unit_frame_stream_CPPFLAGS = $(T_FRAME_CPPFLAGS)
 tests_unit_frame_stream_LDADD = $(frame_test) $(core)
-tests_unit_frame_heir_SOURCES = tests/unit/frame_heir.c tests/unit/frame_env.h
-tests_unit_frame_heir_CPPFLAGS = $(T_FRAME_CPPFLAGS)
-tests_unit_frame_heir_LDADD = $(frame_test) $(core)
 tests_fuzz_fuzz_wire_SOURCES = tests/fuzz/fuzz_wire.c tests/fuzz/smoke.c
 tests_fuzz_fuzz_wire_LDADD = $(frame_test)
 tests_fuzz_fuzz_frame_SOURCES = tests/fuzz/fuzz_frame.c tests/fuzz/smoke.c
@@ -31,8 +28,7 @@ tests_fuzz_fuzz_frame_LDADD = $(frame_test) $(core)
 P3_TESTS += unit/wire:tests/unit/wire:valgrind unit/frame:tests/unit/frame:valgrind \
 	unit/frame_random:tests/unit/frame_random:limit=120 \
 	unit/frame_random-7:tests/unit/frame_random:limit=120,args=--seed+7+--calls+3000 \
-	unit/frame_stream:tests/unit/frame_stream:valgrind,limit=120 \
-	unit/frame_heir:tests/unit/frame_heir:limit=240,nosan
+	unit/frame_stream:tests/unit/frame_stream:valgrind,limit=120
 
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/t_fuzz.sh tests/fuzz/t_smoke.sh
 P3_TESTS += fault/fuzz-wire:tests/fuzz/t_smoke.sh:args=wire fault/fuzz-frame:tests/fuzz/t_smoke.sh:args=frame+300 \

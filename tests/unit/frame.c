@@ -740,8 +740,6 @@ static struct fr_req post(enum p3l_type type, struct p3l_ref md, uint64_t n, boo
 	CHECK_INT(rc, PTL_OK);
 	node[0].e->now = net.now;
 	*there = fr_post(node[0].e, node[0].peer[1], &q, token);
-	if (*there)
-		fr_go(node[0].e, node[0].peer[1]);
 	return q;
 }
 
